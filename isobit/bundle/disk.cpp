@@ -145,6 +145,19 @@ Status check_outside_runs(const fs::path& path) {
   }
 }
 
+Status check_outside_coming_run(const fs::path& path, const fs::path& run) {
+  std::error_code ignored;
+  const auto whole = [&](const fs::path& p) {
+    return fs::weakly_canonical(fs::absolute(p, ignored).lexically_normal(), ignored);
+  };
+  const fs::path file = whole(path);
+  fs::path folder = whole(run);
+  if (!folder.has_filename()) folder = folder.parent_path();
+  if (std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first != folder.end()) return {};
+  return usage_error(text_of(path.string(), ": lies in ", run.string(),
+                             ", which will hold nothing but what is signed for; choose another folder"));
+}
+
 Expected<AppendFile> AppendFile::open(const fs::path& path, uint64_t size) {
   AppendFile file;
   file.path_ = path;

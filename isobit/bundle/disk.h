@@ -64,6 +64,8 @@ bool is_temporary(const std::string& path);
 // kUsage when `path`, which need not be there, is in the folder of a run or one within: what is written there would
 // make it a run that nobody signed for.
 Status check_outside_runs(const fs::path& path);
+// The same of the folder in which a run will be.
+Status check_outside_coming_run(const fs::path& path, const fs::path& run);
 
 // An open file that grows by whole records. A failed append leaves it as it was.
 class AppendFile {

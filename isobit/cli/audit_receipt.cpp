@@ -7,6 +7,7 @@
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/cli/spot.h"
+#include "isobit/cli/trust.h"
 #include "isobit/dispute/inference.h"
 #include "isobit/lab/receipt_game.h"
 #include "isobit/run/keys.h"
@@ -196,9 +197,7 @@ Expected<int> verify_receipt_file(const std::string& file, const std::string& se
   ISOBIT_TRY(const InferenceReceipt receipt, read_receipt(file));
   const auto finding = lab::check_receipt(receipt, wanted);
   report(receipt, file, finding, false, "", 0, 0, console);
-  if (!wanted.server && !finding) {
-    console.line("              whose key that is nobody has said: name the server's with --server-key");
-  }
+  if (!finding) note_unpinned_server(wanted.server.has_value(), console);
   return finding ? kDisagreed : kAgreed;
 }
 

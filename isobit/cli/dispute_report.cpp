@@ -194,7 +194,7 @@ Expected<int> verify_receipt_dispute(const dispute::Record& record, const std::o
   console.line("challenger    " + hex_of(replayed->challenger));
   console.line("receipt       " + to_hex(receipt.id()));
   console.line("computation   " + commit::hex_of(receipt.of.digest()));
-  if (!server) console.line("              whose key that is nobody has said: name the server's with --server-key");
+  note_unpinned_server(server.has_value(), console);
   nlohmann::ordered_json document = dispute_json(replayed->verdict);
   document["genuine"] = true;
   document["server"] = hex_of(receipt.server);

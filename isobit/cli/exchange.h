@@ -1,7 +1,7 @@
 // A spot check between two machines: questions and answers as files in a folder that both see, or that somebody copies
 // to and fro. "0.question", "0.answer", "1.question" and so on; "end" when the auditor is done; "N.problem" where the
-// trainer cannot answer. What is only half there, or damaged, is not there yet; what
-// is no file, or too long for one of these, ends the exchange with an error.
+// trainer cannot answer. What is only half there, or damaged, is not there yet; what is no file, or too long for one of
+// these, ends the exchange with an error.
 #pragma once
 
 #include <functional>

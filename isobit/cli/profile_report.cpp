@@ -125,14 +125,6 @@ ProfileReport::ProfileReport(const platform::Platform& platform, const std::stri
       pace_(lab::profile::measure_pace(platform, monotonic_seconds)),
       profiler_(platform, monotonic_seconds, trace.empty() ? 0 : kMostSpans) {}
 
-Expected<std::unique_ptr<ProfileReport>> ProfileReport::begin(const platform::Platform& platform,
-                                                              const std::string& trace) {
-  if (!trace.empty() && fs::exists(fs::symlink_status(trace))) {
-    return usage_error(text_of("--trace ", trace, ": is there already; name a new file"));
-  }
-  return std::unique_ptr<ProfileReport>(new ProfileReport(platform, trace));
-}
-
 void ProfileReport::watch(run::Conduct& conduct) {
   conduct.step = [this, step = conduct.step](train::Trainer& trainer,
                                              runtime::RunOptions options) -> Expected<train::StepResult> {

@@ -1,7 +1,6 @@
 // 'isobit train --profile': where the time of the steps goes, as a table, as JSON and as a trace.
 #pragma once
 
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -16,8 +15,8 @@ namespace isobit::cli {
 class ProfileReport {
  public:
   // Measures the machine. `trace`: a file for what happened when (the trace event format, which Perfetto and Chromium
-  // open); empty: none. kUsage where that is there already.
-  static Expected<std::unique_ptr<ProfileReport>> begin(const platform::Platform& platform, const std::string& trace);
+  // open); empty: none.
+  ProfileReport(const platform::Platform& platform, const std::string& trace);
 
   // Every step of this conduct is observed. REQUIRES that this outlives it.
   void watch(run::Conduct& conduct);
@@ -28,8 +27,6 @@ class ProfileReport {
   Status write_trace() const;
 
  private:
-  ProfileReport(const platform::Platform& platform, const std::string& trace);
-
   const int threads_;
   const fs::path trace_;
   const lab::profile::MachinePace pace_;

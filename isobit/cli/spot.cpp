@@ -261,9 +261,10 @@ Expected<int> verify_receipt_finding(const dispute::SpotRecord& record, const st
   console.line("signed by     " + commit::hex_of(receipt.server));
   console.line("receipt       " + to_hex(receipt.id()));
   console.line("computation   " + commit::hex_of(receipt.of.digest()));
-  if (!server) console.line("              whose key that is nobody has said: name the server's with --server-key");
+  note_unpinned_server(server.has_value(), console);
   nlohmann::ordered_json document = proved_json(*proved);
   document["signer"] = commit::hex_of(receipt.server);
+  document["server_pinned"] = server.has_value();
   document["receipt"] = to_hex(receipt.id());
   document["computation"] = commit::hex_of(receipt.of.digest());
   console.document(json_text(document));

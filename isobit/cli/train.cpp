@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "isobit/base/text.h"
+#include "isobit/bundle/disk.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/evaluation_report.h"
 #include "isobit/cli/interrupt.h"
@@ -30,7 +31,12 @@ Expected<int> run(const Options& o, Console& console) {
   std::unique_ptr<ProfileReport> profile;
   const auto profiled = [&]() -> Status {
     if (!o.profile && o.trace.empty()) return {};
-    ISOBIT_TRY(profile, ProfileReport::begin(request.platform, o.trace));
+    if (!o.trace.empty()) {
+      ISOBIT_RETURN_IF_ERROR(bundle::check_outside_coming_run(o.trace, request.out));
+      ISOBIT_RETURN_IF_ERROR(check_output(o.trace, false));
+      ISOBIT_RETURN_IF_ERROR(check_apart({{"--metrics", o.metrics}, {"--trace", o.trace}}, {}));
+    }
+    profile = std::make_unique<ProfileReport>(request.platform, o.trace);
     profile->watch(request.conduct);
     return {};
   };

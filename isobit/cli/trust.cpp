@@ -64,4 +64,9 @@ void note_unpinned(bool client_pinned, Console& console) {
       "client        signatures checked against the run's own keys: name the client that you trust with --client-key");
 }
 
+void note_unpinned_server(bool server_pinned, Console& console) {
+  if (server_pinned) return;
+  console.line("              whose key that is nobody has said: name the server's with --server-key");
+}
+
 }  // namespace isobit::cli

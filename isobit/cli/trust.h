@@ -42,5 +42,7 @@ fs::path home_of(const Trust& trust);
 
 // Prints a warning when no key was trusted.
 void note_unpinned(bool client_pinned, Console& console);
+// The same of a receipt's server.
+void note_unpinned_server(bool server_pinned, Console& console);
 
 }  // namespace isobit::cli

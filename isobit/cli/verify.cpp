@@ -29,7 +29,7 @@ constexpr const char* kJobGoesWith =
 constexpr const char* kKindsOfFiles = "verdict, evidence, shown value, dispute, spot check or receipt";
 constexpr const char* kTraceRootGoesWith = "--trace-root: goes with a shown value ('isobit open --out')";
 constexpr const char* kServerKeyGoesWith =
-    "--server-key: goes with a receipt ('isobit run --receipt') or a dispute about one";
+    "--server-key: goes with a receipt ('isobit run --receipt'), or with a dispute or a spot check about one";
 
 struct Options {
   std::string run, other, out, trace_root, job, server_key;

@@ -60,13 +60,7 @@ fs::path place_of(const fs::path& run) {
 // A new file of metrics, which does not come to lie in the run's folder.
 Expected<std::optional<MetricsFile>> new_metrics(const TrainRequest& request) {
   if (request.metrics.empty()) return std::nullopt;
-  std::error_code ignored;
-  const fs::path file = fs::weakly_canonical(fs::absolute(request.metrics), ignored),
-                 run = fs::weakly_canonical(place_of(request.out), ignored);
-  if (std::mismatch(run.begin(), run.end(), file.begin(), file.end()).first == run.end()) {
-    return usage_error(text_of(request.metrics.string(), ": lies in ", request.out.string(),
-                               ", which will hold nothing but what is signed for; choose another folder"));
-  }
+  ISOBIT_RETURN_IF_ERROR(bundle::check_outside_coming_run(request.metrics, request.out));
   ISOBIT_TRY(MetricsFile metrics, MetricsFile::begin(request.metrics));
   return metrics;
 }

@@ -22,7 +22,7 @@ class Emulated(Case):
         told = self.isobit_json("measure", path, "--platforms", ",".join(platforms), "--out", self.path("m.lab"))
         return told["comparison"]["subjects"][0]
 
-    @unittest.skipUnless(shutil.which("qemu-x86_64") and platform.machine() == "x86_64", "no emulator of x86-64")
+    @unittest.skipUnless(shutil.which("qemu-x86_64") and platform.machine() == "x86_64", "skipped: no emulator of x86-64")
     def test_processors_of_x86(self):
         here = "ordered@portable/1t:ordered-1"
         there = [f"ordered/1t:ordered-1~{cpu}" for cpu in ("nehalem", "haswell", "zen")]
@@ -46,14 +46,14 @@ class Emulated(Case):
                                  self.path("m.lab"))
         self.assertEqual((again["measured"], again["known"]), (0, 1))
 
-    @unittest.skipUnless(shutil.which("qemu-x86_64") and platform.machine() == "x86_64", "no emulator of x86-64")
+    @unittest.skipUnless(shutil.which("qemu-x86_64") and platform.machine() == "x86_64", "skipped: no emulator of x86-64")
     def test_what_the_processor_lacks_is_an_error_of_its_platform(self):
         found = self.measured("ordered@portable/1t", "ordered@avx2/1t~nehalem")
         errors = {p["name"]: p.get("error", "") for p in found["platforms"]}
         self.assertIn("has no avx2", errors["ordered@avx2/1t~nehalem"])
 
     @unittest.skipUnless(glob.glob(os.path.join(os.path.dirname(PROGRAM), "isobit-worker-*")),
-                         "no workers of other machines: scripts/emulated_workers builds them")
+                         "skipped: no workers of other machines: scripts/emulated_workers builds them")
     def test_other_machines(self):
         workers = glob.glob(os.path.join(os.path.dirname(PROGRAM), "isobit-worker-*"))
         machines = [os.path.basename(w).removeprefix("isobit-worker-") for w in workers]

@@ -172,7 +172,7 @@ class Time(Case):
         self.fails("audit", "r", "--max-time", "soon", code=2, says=["--max-time", "whole number"])
 
 
-@unittest.skipIf(SANITIZED, "sanitizers reserve more address space than any limit leaves")
+@unittest.skipIf(SANITIZED, "skipped: sanitizers reserve more address space than any limit leaves")
 class Threads(Case):
     """Threads that the system does not start: the stacks of so many have no room. (Limits on processes do not bind root.)"""
 

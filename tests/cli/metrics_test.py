@@ -70,8 +70,17 @@ class Watched(Case):
             self.assertLessEqual(e["ts"] + e["dur"], of["ts"] + of["dur"] + 1e-3)
         self.assertEqual(sum(e["cat"] == "operator" for e in events), STEPS * len(profile["nodes"]))
         self.assertIn("of the peak", self.isobit("train", DIGITS, *SHORT, "--profile", "--out", "told").out)
-        self.fails("train", DIGITS, *SHORT, "--trace", "steps.json", "--out", "again", code=2, says=["steps.json"])
-        self.assertFalse(os.path.exists(self.path("again")))
+        os.mkdir(self.path("again"))  # a run may be made in a folder that is there and empty
+        # A name under which the trace could not lie in the end is refused before anything is trained.
+        for more, code, says in ((["--trace", "steps.json"], 2, "steps.json"),
+                                 (["--trace", os.path.join("plain", "steps.json")], 2, "lies in the run"),
+                                 (["--trace", os.path.join("nowhere", "steps.json")], 4, "no folder"),
+                                 (["--trace", "new", "--metrics", "new"], 2, "--metrics and --trace"),
+                                 (["--trace", "again"], 2, "lies in again"),
+                                 (["--trace", os.path.join("again", "steps.json")], 2, "lies in again")):
+            self.fails("train", DIGITS, *SHORT, *more, "--out", "again", code=code, says=[says])
+            self.assertEqual(os.listdir(self.path("again")), [])
+        self.assertEqual(self.isobit_json("audit", "plain")["verdict"], "accepted")
 
     def test_scores_are_told(self):
         told = self.isobit("train", DIGITS, *SHORT, *overrides("evaluate.every=5"), "--out", "told", code=0)

@@ -141,12 +141,14 @@ class Receipts(Case):
         self.assertEqual(told["file"], found)
         # Nothing but the file: no model, no input, no key.
         proved = self.isobit_json("verify", found)
-        self.assertEqual((proved["verdict"], proved["finding"]), ("accepted", told["finding"]))
+        self.assertEqual((proved["verdict"], proved["finding"], proved["server_pinned"]),
+                         ("accepted", told["finding"], False))
         self.assertEqual(proved["receipt"], self.isobit_json("verify", file)["receipt"]["id"])
         text = self.isobit("verify", found).out
         for words in ("false in an inference", "(Add), element 0", "name the server's with --server-key"):
             self.assertIn(words, text)
-        self.isobit("verify", found, "--server-key", self.path("keys", "server.pub"))
+        pinned = self.isobit_json("verify", found, "--server-key", self.path("keys", "server.pub"))
+        self.assertTrue(pinned["server_pinned"])
         self.isobit("keygen", "--out", self.path("stranger"))
         told = self.isobit_json("verify", found, "--server-key", self.path("stranger.pub"), code=1)
         self.assertIn("another server's key", told["reason"])

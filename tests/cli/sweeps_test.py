@@ -166,7 +166,7 @@ class Known(Case):
     def test_another_version_of_an_emulator_is_another_platform(self):
         real = shutil.which("qemu-x86_64")
         if not real or os.uname().machine != "x86_64":
-            self.skipTest("no emulator of x86-64")
+            self.skipTest("skipped: no emulator of x86-64")
         measure = self.again("ordered@portable/1t~haswell")
         version = subprocess.run([real, "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
         self.assertIn(f"qemu-x86_64 {version}".encode(), self.platforms()[0][0])

@@ -14,7 +14,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cli"))
-from isobit_cli import DIGITS, PROGRAM, SLOW, SOURCE, heeds_signals  # noqa: E402
+from isobit_cli import DIGITS, PROGRAM, SLOW, SOURCE, heeds_signals, slow  # noqa: E402
 
 STEPS, AT = 12, 7
 # What a verdict is, whoever carried the messages.

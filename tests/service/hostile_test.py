@@ -9,9 +9,8 @@ import struct
 import subprocess
 import threading
 import time
-import unittest
 
-from disputing import SLOW, SOURCE, Disputing, main, resident, wait_for
+from disputing import SOURCE, Disputing, main, resident, slow, wait_for
 from http2 import DATA, Connection
 
 SAY = "/isobit.service.Party/Say"
@@ -115,7 +114,7 @@ class Hostile(Disputing):
         self.assertLess(most, 16 * 3 + 60)
         self.assertLess(resident(server.process) - before, 64 * MIB)
 
-    @unittest.skipUnless(SLOW, "with --slow")
+    @slow
     def test_who_only_holds_connections_lets_others_in_again(self):
         server = self.trainer("--connections", "4")
         idle = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(40)]
@@ -130,7 +129,7 @@ class Hostile(Disputing):
             for connection in idle:
                 connection.close()
 
-    @unittest.skipUnless(SLOW, "with --slow")
+    @slow
     def test_who_holds_all_connections_and_says_nothing_gives_way(self):
         """Strangers that fill a service several times over, and come again as soon as they are cut."""
         trainer, challenger = self.trainer("--connections", "8"), self.challenger()

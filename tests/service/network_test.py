@@ -5,9 +5,8 @@ import json
 import os
 import signal
 import time
-import unittest
 
-from disputing import SLOW, Disputing, main, wait_for
+from disputing import SLOW, Disputing, main, slow, wait_for
 from proxy import Proxy
 
 
@@ -39,7 +38,7 @@ class Honest(Network):
                 challenger = self.proxied(self.challenger(state=f"c{seed}"), cut=60000, seed=seed + 100)
                 self.assert_same(self.finish(self.start_referee(trainer.address, challenger.address)))
 
-    @unittest.skipUnless(SLOW, "with --slow")
+    @slow
     def test_stalled_for_a_while(self):
         servers = self.trainer(), self.challenger()
         trainer, challenger = (self.proxied(s, delay=0.1) for s in servers)
@@ -82,11 +81,11 @@ class Honest(Network):
     def test_a_trainer_that_was_killed_goes_on(self):
         self.kill_and_restart("trainer", 2)
 
-    @unittest.skipUnless(SLOW, "with --slow")
+    @slow
     def test_a_challenger_that_was_killed_goes_on(self):
         self.kill_and_restart("challenger", 3)
 
-    @unittest.skipUnless(SLOW, "with --slow")
+    @slow
     def test_a_referee_that_was_stopped_or_killed_goes_on(self):
         servers = self.trainer(), self.challenger()
         proxies = [self.proxied(s, delay=0.15) for s in servers]
@@ -104,7 +103,7 @@ class Honest(Network):
         key = os.path.join(self.dir, "doubt.pub")
         self.assert_same(self.settle(*words, "--challenger", key, "--engagement", "engagement"))
 
-    @unittest.skipUnless(SLOW, "with --slow")
+    @slow
     def test_a_service_ends_when_it_is_asked_to_and_goes_on(self):
         trainer, challenger = self.trainer(), self.challenger()
         proxy = self.proxied(trainer, delay=0.1)
@@ -173,15 +172,15 @@ class Forfeits(Network):
                 silence(servers[party], proxies[party])
                 self.forfeit(referee, party, record)
 
-    @unittest.skipUnless(SLOW, "with --slow")
+    @slow
     def test_killed_for_good(self):
         self.silenced(lambda server, proxy: server.kill())
 
-    @unittest.skipUnless(SLOW, "with --slow")
+    @slow
     def test_stalls(self):
         self.silenced(lambda server, proxy: setattr(proxy, "stalled", True))
 
-    @unittest.skipUnless(SLOW, "with --slow")
+    @slow
     def test_stopped_processes(self):
         trainer, challenger = self.trainer(), self.challenger()
         proxy, record = self.proxied(trainer, delay=0.05), self.fresh("dispute")
@@ -201,7 +200,7 @@ class Forfeits(Network):
         referee = self.start_referee(nobody.address, challenger.address, "--out", record, "--engagement", "engagement")
         self.forfeit(referee, "trainer", record)
 
-    @unittest.skipUnless(SLOW, "with --slow")
+    @slow
     def test_answers_that_were_lost_are_not_given_again(self):
         trainer, challenger = self.trainer(), self.challenger()
         proxy, record = self.proxied(trainer, delay=0.05), self.fresh("dispute")

@@ -44,7 +44,7 @@ struct Totals {
 
 using Columns = std::vector<std::pair<std::string, const Totals*>>;
 
-// A row of the table in docs/disputes.md; none where all of it is 0.
+// A row of the table in docs/disputes-measured.md; none where all of it is 0.
 inline void print_row(const std::string& name, const Columns& columns,
                       const std::function<uint64_t(const Totals&)>& of) {
   std::string text = text_of("| ", name, " |");
