@@ -26,7 +26,7 @@ class Sums {
     const bool both_asked = a_.reach.size() == b_.reach.size();
     if (both_asked && (a_.reach != b_.reach || a_.mixes != b_.mixes)) return tiles();
     if (!a_.problem.empty() || !b_.problem.empty()) {
-      return {.words = text_of("The operator itself was not asked for its sum: ",
+      return {.words = text_of("In its place, with its own shapes and operands, the order of its sums was not asked: ",
                                a_.problem.empty() ? b_.problem : a_.problem, ".")};
     }
     find_differences();
