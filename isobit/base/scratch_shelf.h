@@ -29,7 +29,7 @@ class OnShelf {
 // A block of at least `bytes`, aligned to a page, of the shelf that the calling thread uses now: the same at every call
 // with this number, until a larger one is wanted. Its contents are lost then, and memory that runs out throws
 // std::bad_alloc. REQUIRES 0 <= number < kGrowingBlocks.
-inline constexpr int kGrowingBlocks = 2;
+inline constexpr int kGrowingBlocks = 3;
 void* growing_block(int number, size_t bytes);
 
 }  // namespace isobit::scratch

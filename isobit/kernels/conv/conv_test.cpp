@@ -224,6 +224,7 @@ std::vector<ConvShape> edge_shapes() {
   shapes.push_back({5, 1, 10, 10, 8, 5, 5, 1, 1, 2, 2, 2, 2, 1, 1, 1});
   shapes.push_back({2, 32, 9, 10, 4, 3, 2, 1, 1, 0, 2, 1, 0, 2, 3, 2});
   shapes.push_back({2, 32, 64, 68, 1, 2, 2, 1, 1, 1, 0, 0, 1, 1, 1, 1});
+  shapes.push_back({17, 16, 3, 3, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1});  // a vector of images
   return shapes;
 }
 

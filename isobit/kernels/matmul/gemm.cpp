@@ -4,6 +4,7 @@
 
 #include "isobit/base/scratch_shelf.h"
 #include "isobit/base/status.h"
+#include "isobit/kernels/matmul/images.h"
 #include "isobit/kernels/matmul/matmul.h"
 #include "isobit/kernels/matmul/problem.h"
 #include "isobit/kernels/matmul/tiling.h"
@@ -268,7 +269,7 @@ class Part {
   T* staging_ = nullptr;
   bool direct_right_ = false;
   const bool in_order_ = !p_.padded || p_.padded->is_dense();  // columns are the outputs' own
-  ScratchVector<int64_t> runs_;                                // of a padded right side, in this chunk
+  ScratchVector<TermRun> runs_;                                // of a padded right side, in this chunk
   int64_t channels_ = 0, first_image_ = 0;
   TileStep<T> step_{};
 };
@@ -329,13 +330,18 @@ void execute(const KernelContext& ctx, const Problem<T>& p) {
 template <class T>
 void execute_as_fits(const KernelContext& ctx, const Problem<T>& p) {
   if (p.m == 0 || p.n == 0 || p.batch == 0) return;
-  const int64_t lanes = table_of<T>(ctx.isa).lanes;
-  if (!Padded<T>::worthwhile(p.right, lanes, p.m)) return execute(ctx, p);
-  const Padded<T> padded(p.right, lanes);
-  Problem<T> of_vectors = p;
-  of_vectors.padded = &padded;
-  of_vectors.n = p.n / (p.right.grid.grid_h * p.right.grid.grid_w) * padded.vectors() * lanes;
-  execute(ctx, of_vectors);
+  if (p.right.kind != SideKind::kPositions) return execute(ctx, p);
+  const Table<T>& kernels = table_of<T>(ctx.isa);
+  const double padded_cost = Padded<T>::cost(p.right, kernels.lanes, p.m);
+  const double least = std::min(padded_cost, Padded<T>::cost_of_packing(p.right, p.m, p.out.column_stride == 1));
+  if (cost_by_images(kernels, p) < least && p.weights->are_finite()) return compute_by_images(ctx, p);
+  Problem<T> with_weights = p;
+  with_weights.left = p.weights->as_rows(ctx, kernels);
+  if (padded_cost > least) return execute(ctx, with_weights);
+  const Padded<T> padded(p.right, kernels.lanes);
+  with_weights.padded = &padded;
+  with_weights.n = p.n / (p.right.grid.grid_h * p.right.grid.grid_w) * padded.vectors() * kernels.lanes;
+  execute(ctx, with_weights);
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 //
 // It computes a product (product/geometry.h): a grid of m x n inner products of lines of the left side with lines of
 // the right one, in chunks along k. Operands are read in place, through pack(), which knows each kind of side, or as
-// windows of planes with a border (padded.h), so that no window matrix exists in memory.
+// windows of planes with a border (padded.h), or with an image in each lane (images.h), so that no window matrix exists
+// in memory.
 //
 // The driver (gemm.cpp, baseline machine) splits the grid over threads, cuts each part into tiles of `rows` x
 // `vectors`, and walks the chunks; one call of a tile kernel does one chunk of one tile. The kernels come in a table
@@ -28,7 +29,7 @@ void run(const KernelContext& ctx, const product::Product<double>& product);
 
 // An aligned, growing block of memory of the calling thread, for what is packed anew in every call: fresh pages would
 // cost more than the packing. Valid until the thread's next call with the same slot.
-enum class Slot { kPanels, kWeights };
+enum class Slot { kPanels, kWeights, kWeightPanels };
 void* scratch(Slot slot, size_t bytes);
 
 // ---- what an ISA provides
@@ -51,9 +52,12 @@ inline constexpr int kMaxWidth = 64;  // of a packed panel, in elements
 inline constexpr int kFmaChains = 12;
 
 // One chunk of one tile. Element (r, k) of the left panel is left[k * rows + r] (`tile`, `windows`) or
-// left[r * left_row_stride + k] (`rows`); row k of the right panel has vectors * lanes elements. Of `windows`, vector v
-// of term k = run * run_terms + i lies at windows[v] + runs[run] + i * right_k_stride. block and result are the tile's
-// running totals, row after row.
+// left[r * left_row_stride + k] (`rows`); row k of the right panel has vectors * lanes elements. The terms of `windows`
+// come in runs: term i of one is term runs[.].left + i of the left panel, and its vector v lies at
+// windows[v] + runs[.].right + i * right_k_stride. block and result are the tile's running totals, row after row.
+struct TermRun {
+  int64_t left, right;
+};
 template <class T>
 struct TileStep {
   int64_t terms;
@@ -62,8 +66,8 @@ struct TileStep {
   const T* right;
   int64_t right_k_stride;
   const T* windows[kMaxVectors];
-  const int64_t* runs;
-  int64_t run_count, run_terms;  // their product is `terms`
+  const TermRun* runs;
+  int64_t run_count, run_terms;  // of each
   T *block, *result;
   bool load_block;   // not the first chunk of its block
   bool end_block;    // the last chunk of its block, or of all
@@ -87,6 +91,11 @@ using PackPanel = void (*)(const Operand<T>&, T* dst, T* scratch, int64_t width,
 template <class T>
 using PackRows = void (*)(const Operand<T>&, T* dst, int64_t row_stride, int64_t i0, int64_t count, int64_t k0,
                           int64_t terms);
+
+// to[k * to_stride + r] = from[r * from_stride + k] for k < terms and r < count, +0 for count <= r < width.
+template <class T>
+using TransposeRows = void (*)(T* to, int64_t to_stride, int64_t width, const T* from, int64_t from_stride,
+                               int64_t count, int64_t terms);
 
 // Rows of a plane with a border: to[r * width + x] = from[r * from_stride + x - before] where 0 <= x - before < inside,
 // else +0, for x < width.
@@ -113,6 +122,7 @@ struct Table {
   TileKernel<T> windows[kMaxVectors][kMaxRows];  // the same, left panel packed, right side as windows
   PackPanel<T> pack;
   PackRows<T> pack_rows;
+  TransposeRows<T> transpose;
   PadRows<T> pad_rows;
   CopyRows<T> copy_rows;
   ChainFmas<T> chain_fmas;

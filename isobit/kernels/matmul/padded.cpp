@@ -1,6 +1,7 @@
 #include "isobit/kernels/matmul/padded.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "isobit/kernels/conv/conv.h"
 #include "isobit/kernels/matmul/tiling.h"
@@ -37,30 +38,39 @@ struct Count {
 
 }  // namespace
 
+// Half cycles of one element of a vector of positions, by measurement, free to change. Packing costs some for the
+// element, more where it has to gather them, and some for the tap, which its channels share; outputs that are no
+// neighbours are stored one by one. Without packing vectors cross cache lines, some lanes are no positions, and outputs
+// that are not neighbours are copied once more.
 template <class T>
-bool Padded<T>::worthwhile(const Operand<T>& op, int64_t lanes, int64_t rows) {
+double Padded<T>::cost_of_packing(const Operand<T>& op, int64_t rows, bool dense_outputs) {
+  const auto fmas = static_cast<double>(rows), channels = std::max(1.0, static_cast<double>(op.grid.channels));
+  const double taps = std::max(1.0, static_cast<double>(op.grid.tap_count));
+  return 1.05 * fmas + 12 + 40 / std::min(channels, 16.0) + (op.grid.step_w > 1 ? 25 : 0) +
+         (dense_outputs ? 0 : 96 * fmas / (taps * channels));
+}
+
+template <class T>
+double Padded<T>::cost(const Operand<T>& op, int64_t lanes, int64_t rows) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
   const product::WindowGrid& grid = op.grid;
   if (op.kind != product::SideKind::kPositions || grid.step_h != 1 || grid.step_w != 1 || grid.tap_count < 2)
-    return false;
-  if (grid.channels > kChannelBlock && grid.channels % kChannelBlock != 0) return false;
+    return kNever;
+  if (grid.channels > kChannelBlock && grid.channels % kChannelBlock != 0) return kNever;
   const int64_t positions = grid.grid_h * grid.grid_w;
   const Span span(grid);
   if (positions == 0 || grid.channels == 0 || span.height > 2 * grid.grid_h + 16 || span.width > 2 * grid.grid_w + 16)
-    return false;
+    return kNever;
   const Count count(grid, grid.grid_w + span.width, lanes);
   const int64_t of_chunk = std::min(grid.channels, channel_blocks_per_chunk(grid.tap_count) * kChannelBlock);
   const int64_t copied = of_chunk * (grid.grid_h + span.height) * (grid.grid_w + span.width);
-  if (copied > kMostCopied / static_cast<int64_t>(sizeof(T))) return false;
-  // Half cycles of one element of a vector of positions, by measurement, free to change. Packing costs some for the
-  // element, and some for the tap, which its channels share; without it vectors cross cache lines, some lanes are no
-  // positions, and outputs that are not neighbours are copied once more.
+  if (copied > kMostCopied / static_cast<int64_t>(sizeof(T))) return kNever;
   const auto fmas = static_cast<double>(rows), channels = static_cast<double>(grid.channels);
-  const double packed = fmas + 7 + 40 / std::min(channels, 16.0);
   const double wide =
       static_cast<double>(std::min(count.by_rows, count.end_to_end) * lanes) / static_cast<double>(positions);
   const double pieces =
       grid.grid_w % lanes == 0 ? 0 : 1 + static_cast<double>(lanes) / static_cast<double>(grid.grid_w);
-  return 1.04 * fmas * wide + 6 * fmas * pieces / (static_cast<double>(grid.tap_count) * channels) < packed;
+  return 4 + 1.09 * fmas * wide + 6 * fmas * pieces / (static_cast<double>(grid.tap_count) * channels);
 }
 
 template <class T>
@@ -82,13 +92,15 @@ Padded<T>::Padded(const Operand<T>& op, int64_t lanes)
 }
 
 template <class T>
-int64_t Padded<T>::runs(int64_t channels, ScratchVector<int64_t>& offsets, int64_t& terms_of_run) const {
-  offsets.clear();
+int64_t Padded<T>::runs(int64_t channels, ScratchVector<TermRun>& runs, int64_t& terms_of_run) const {
+  runs.clear();
   terms_of_run = std::min(channels, kChannelBlock);
   for (int64_t block = 0; block < channels; block += kChannelBlock) {
-    for (const int64_t d : displacements_) offsets.push_back(block * plane_ + d);
+    for (const int64_t d : displacements_) {
+      runs.push_back({static_cast<int64_t>(runs.size()) * terms_of_run, block * plane_ + d});
+    }
   }
-  return static_cast<int64_t>(offsets.size());
+  return static_cast<int64_t>(runs.size());
 }
 
 template <class T>

@@ -14,20 +14,22 @@ namespace isobit::kernels::gemm {
 template <class T>
 class Padded {
  public:
-  // REQUIRES worthwhile(op, lanes, rows) on a machine with these lanes.
+  // REQUIRES that cost(op, lanes, rows) is finite.
   Padded(const Operand<T>& op, int64_t lanes);
 
-  // Whether reading the windows so is expected to take less time than packing them, for so many rows of outputs.
-  static bool worthwhile(const Operand<T>& op, int64_t lanes, int64_t rows);
+  // Half cycles for one element of the window matrix, and as many rows of outputs: what reading the windows so is
+  // expected to take, infinite where that does not go; and what packing them is.
+  static double cost(const Operand<T>& op, int64_t lanes, int64_t rows);
+  static double cost_of_packing(const Operand<T>& op, int64_t rows, bool dense_outputs);
 
   int64_t vectors() const { return vectors_; }  // of one image
   int64_t plane() const { return plane_; }      // elements from one channel's copy to the next
   // Elements of a copy that a vector of positions stands for, on average.
   int64_t elements_of(int64_t vectors) const { return (vectors * plane_ + vectors_ - 1) / vectors_; }
 
-  // Runs of terms of a chunk of so many channels: within one they are a plane apart. Returns how many runs there are
-  // and sets the terms of each; offsets: of each run, counted from where a vector lies.
-  int64_t runs(int64_t channels, ScratchVector<int64_t>& offsets, int64_t& terms_of_run) const;
+  // Runs of terms of a chunk of so many channels, all of them; within one they are a plane apart. Returns how many
+  // there are and sets the terms of each. They are counted from where a vector lies.
+  int64_t runs(int64_t channels, ScratchVector<TermRun>& runs, int64_t& terms_of_run) const;
 
   // Whether the lanes of all vectors, one after another, are the positions in their order.
   bool is_dense() const { return row_vectors_ * lanes_ == grid_w_; }

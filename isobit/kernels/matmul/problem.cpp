@@ -29,42 +29,59 @@ Operand<T> windowed(const product::Side& side, const T* data, const product::Win
   return op;
 }
 
-// The side whose elements are weights (channel, tap), in the channel order of the taps of a part. With one tap that is
-// the original; otherwise a copy, made once for each call and thread-locally.
+}  // namespace
+
 template <class T>
-Operand<T> ordered_weights(const KernelContext& ctx, const Product<T>& product, const product::WindowPart& part) {
-  const product::Side& side = product.geometry.left;
+int64_t PartWeights<T>::write_block(const Table<T>& kernels, int64_t row, int64_t channel, T* to) const {
+  const product::Side& side = product_->geometry.left;
   const product::Strides& s = side.strides;
-  const int64_t taps = product.geometry.right.windows.taps(), channels = product.geometry.right.windows.channels;
-  if (taps == 1) return strided(side, product.left);
-  const int64_t channel_stride = s.period == taps ? s.outer : taps;
-  const int64_t rows = product.geometry.batches * side.lines, terms = channels * part.grid.tap_count;
-  T* matrix = static_cast<T*>(scratch(Slot::kWeights, static_cast<size_t>(rows * terms + 1) * sizeof(T)));
-  const int64_t grain = 1 + (1 << 14) / std::max<int64_t>(1, terms);
+  const product::WindowGrid& grid = part_->grid;
+  const int64_t taps = product_->geometry.right.windows.taps(), channel_stride = s.period == taps ? s.outer : taps;
+  const int64_t channels = std::min(kChannelBlock, product_->geometry.right.windows.channels - channel);
+  const T* from =
+      product_->left + row / side.lines * side.batch_stride + row % side.lines * s.line + channel * channel_stride;
+  if (grid.tap_count == taps && channels > 4) {
+    kernels.transpose(to, channels, channels, from, channel_stride, channels, taps);
+    return channels * taps;
+  }
+  for (int64_t t = 0; t < grid.tap_count; ++t) {
+    for (int64_t c = 0; c < channels; ++c) *to++ = from[c * channel_stride + grid.taps[t].index];
+  }
+  return channels * grid.tap_count;
+}
+
+template <class T>
+Operand<T> PartWeights<T>::as_rows(const KernelContext& ctx, const Table<T>& kernels) const {
+  const product::Geometry& g = product_->geometry;
+  if (g.right.windows.taps() == 1) return strided(g.left, product_->left);
+  const int64_t rows = g.batches * g.left.lines, length = terms();
+  T* matrix = static_cast<T*>(scratch(Slot::kWeights, static_cast<size_t>(rows * length + 1) * sizeof(T)));
+  const int64_t grain = 1 + (1 << 14) / std::max<int64_t>(1, length);
   ctx.pool->parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
-    T* to = matrix + begin * terms;
+    T* to = matrix + begin * length;
     for (int64_t row = begin; row < end; ++row) {
-      const T* from = product.left + row / side.lines * side.batch_stride + row % side.lines * s.line;
-      for (int64_t first = 0; first < channels; first += kChannelBlock) {
-        const int64_t last = std::min(first + kChannelBlock, channels);
-        for (int64_t t = 0; t < part.grid.tap_count; ++t) {
-          const T* tap = from + part.grid.taps[t].index;
-          for (int64_t c = first; c < last; ++c) *to++ = tap[c * channel_stride];
-        }
-      }
+      for (int64_t c = 0; c < g.right.windows.channels; c += kChannelBlock) to += write_block(kernels, row, c, to);
     }
   });
   Operand<T> op;
   op.data = matrix;
-  op.batch_stride = side.lines * terms;
-  op.strides = {terms, 1, std::max<int64_t>(1, terms), 0};
+  op.batch_stride = g.left.lines * length;
+  op.strides = {length, 1, std::max<int64_t>(1, length), 0};
   return op;
 }
 
 template <class T>
-void run_parts(const KernelContext& ctx, const Product<T>& product) {
+bool PartWeights<T>::are_finite() const {
+  const product::Geometry& g = product_->geometry;
+  return may_skip_missing_taps(product_->left, g.batches * g.m * g.k);
+}
+
+template class PartWeights<float>;
+template class PartWeights<double>;
+
+template <class T>
+Problem<T> problem_of(const product::Product<T>& product) {
   const product::Geometry& g = product.geometry;
-  if (g.m == 0 || g.n == 0 || g.batches == 0) return;
   Problem<T> p;
   p.m = g.m;
   p.n = g.n;
@@ -75,27 +92,45 @@ void run_parts(const KernelContext& ctx, const Product<T>& product) {
   p.bias_per_row = g.bias_side == product::BiasSide::kRows;
   p.bias_batch_stride = g.bias_batch_stride;
   p.batch = g.batches;
-  if (g.right.kind == product::SideKind::kStrided) {
-    p.left = strided(g.left, product.left);
-    p.right = strided(g.right, product.right);
-    compute(ctx, p);
-    return;
-  }
+  if (g.right.kind != product::SideKind::kPositions) p.left = strided(g.left, product.left);
+  if (g.right.kind == product::SideKind::kStrided) p.right = strided(g.right, product.right);
+  return p;
+}
+
+template <class T>
+Problem<T> problem_of(const product::Product<T>& product, const product::WindowPart& part,
+                      const PartWeights<T>& weights) {
+  const product::Geometry& g = product.geometry;
+  const product::Windows& w = g.right.windows;
+  Problem<T> p = problem_of(product);
+  p.right = windowed(g.right, product.right, part);
+  if (g.right.kind == product::SideKind::kTaps) return p;
+  p.n = w.images * part.grid.grid_h * part.grid.grid_w;
+  p.order = product::channel_order(w.channels, w.taps(), part.grid.tap_count);
+  p.out = product::placement_of(g.out, w, part);
+  p.weights = &weights;
+  return p;
+}
+
+template Problem<float> problem_of(const product::Product<float>&, const product::WindowPart&,
+                                   const PartWeights<float>&);
+template Problem<double> problem_of(const product::Product<double>&, const product::WindowPart&,
+                                    const PartWeights<double>&);
+
+namespace {
+
+template <class T>
+void run_parts(const KernelContext& ctx, const Product<T>& product) {
+  const product::Geometry& g = product.geometry;
+  if (g.m == 0 || g.n == 0 || g.batches == 0) return;
+  if (g.right.kind == product::SideKind::kStrided) return compute(ctx, problem_of(product));
   const product::Windows& w = g.right.windows;
   const bool skips = product::part_count(w) > 1 && may_skip_missing_taps(product.left, g.batches * g.m * g.k);
   const auto missing = skips ? product::Missing::kSkipped : product::Missing::kDisplaced;
   for (int64_t q = 0; q < product::part_count(w); ++q) {
     const product::WindowPart part(w, q, missing);
-    p.right = windowed(g.right, product.right, part);
-    if (g.right.kind == product::SideKind::kTaps) {
-      p.left = strided(g.left, product.left);
-    } else {
-      p.n = w.images * part.grid.grid_h * part.grid.grid_w;
-      p.order = product::channel_order(w.channels, w.taps(), part.grid.tap_count);
-      p.out = product::placement_of(g.out, w, part);
-      p.left = ordered_weights(ctx, product, part);
-    }
-    compute(ctx, p);
+    const PartWeights<T> weights(product, part);
+    compute(ctx, problem_of(product, part, weights));
   }
 }
 

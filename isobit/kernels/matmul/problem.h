@@ -7,12 +7,33 @@
 
 namespace isobit::kernels::gemm {
 
+// The weights (channel, tap) that a part of the windows meets, in channel order (conv.h).
+template <class T>
+class PartWeights {
+ public:
+  // REQUIRES that both outlive it.
+  PartWeights(const product::Product<T>& product, const product::WindowPart& part) : product_(&product), part_(&part) {}
+
+  int64_t terms() const { return product_->geometry.right.windows.channels * part_->grid.tap_count; }
+  // What row `row` of all batches has of the block of channels that begins with `channel`, to `to`. Returns how many.
+  int64_t write_block(const Table<T>& kernels, int64_t row, int64_t channel, T* to) const;
+  // All rows, dense; where there is one tap the original. Valid until the thread's next call.
+  Operand<T> as_rows(const KernelContext& ctx, const Table<T>& kernels) const;
+  // Whether leaving out products of missing places changes no bit.
+  bool are_finite() const;
+
+ private:
+  const product::Product<T>* product_;
+  const product::WindowPart* part_;
+};
+
 // A product whose sides are laid out as it reads them, or a part of one.
 template <class T>
 struct Problem {
   int64_t m = 0, n = 0;
   product::Order order;
-  Operand<T> left, right;
+  Operand<T> left, right;  // of positions the left side is what `weights` gives
+  const PartWeights<T>* weights = nullptr;
   product::Placement out;
   T* c = nullptr;
   const T* bias = nullptr;
@@ -22,6 +43,12 @@ struct Problem {
   // Set by the driver, where the right side is read so: n then counts lanes of its vectors.
   const Padded<T>* padded = nullptr;
 };
+
+// A part of a product with windows. REQUIRES that `weights`, which are read for positions alone, are those of the part,
+// and that all three outlive it.
+template <class T>
+Problem<T> problem_of(const product::Product<T>& product, const product::WindowPart& part,
+                      const PartWeights<T>& weights);
 
 void compute(const KernelContext& ctx, const Problem<float>& problem);
 void compute(const KernelContext& ctx, const Problem<double>& problem);
