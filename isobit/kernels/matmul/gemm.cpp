@@ -7,6 +7,7 @@
 #include "isobit/kernels/matmul/images.h"
 #include "isobit/kernels/matmul/matmul.h"
 #include "isobit/kernels/matmul/problem.h"
+#include "isobit/kernels/matmul/taps.h"
 #include "isobit/kernels/matmul/tiling.h"
 
 namespace isobit::kernels::gemm {
@@ -136,8 +137,9 @@ class Part {
     first_image_ = p_.padded->image_of(first);
     p_.padded->fill(kernels_, right_, first, first + ceil_div(columns, kernels_.lanes), k0 / taps, channels_,
                     packed_right_);
-    step_.run_count = p_.padded->runs(channels_, runs_, step_.run_terms);
+    p_.padded->runs(channels_, runs_);
     step_.runs = runs_.data();
+    step_.run_count = static_cast<int64_t>(runs_.size());
     step_.right_k_stride = p_.padded->plane();
   }
 
@@ -330,8 +332,10 @@ void execute(const KernelContext& ctx, const Problem<T>& p) {
 template <class T>
 void execute_as_fits(const KernelContext& ctx, const Problem<T>& p) {
   if (p.m == 0 || p.n == 0 || p.batch == 0) return;
-  if (p.right.kind != SideKind::kPositions) return execute(ctx, p);
   const Table<T>& kernels = table_of<T>(ctx.isa);
+  if (p.right.kind == SideKind::kTaps && cost_by_taps(kernels, p) < tiling_of(kernels, p, p.m, p.n).cost)
+    return compute_by_taps(ctx, p);
+  if (p.right.kind != SideKind::kPositions) return execute(ctx, p);
   const double padded_cost = Padded<T>::cost(p.right, kernels.lanes, p.m);
   const double least = std::min(padded_cost, Padded<T>::cost_of_packing(p.right, p.m, p.out.column_stride == 1));
   if (cost_by_images(kernels, p) < least && p.weights->are_finite()) return compute_by_images(ctx, p);

@@ -2,8 +2,8 @@
 //
 // It computes a product (product/geometry.h): a grid of m x n inner products of lines of the left side with lines of
 // the right one, in chunks along k. Operands are read in place, through pack(), which knows each kind of side, or as
-// windows of planes with a border (padded.h), or with an image in each lane (images.h), so that no window matrix exists
-// in memory.
+// windows of planes with a border (padded.h), with an image in each lane (images.h) or tap by tap (taps.h), so that no
+// window matrix exists in memory.
 //
 // The driver (gemm.cpp, baseline machine) splits the grid over threads, cuts each part into tiles of `rows` x
 // `vectors`, and walks the chunks; one call of a tile kernel does one chunk of one tile. The kernels come in a table
@@ -53,10 +53,12 @@ inline constexpr int kFmaChains = 12;
 
 // One chunk of one tile. Element (r, k) of the left panel is left[k * rows + r] (`tile`, `windows`) or
 // left[r * left_row_stride + k] (`rows`); row k of the right panel has vectors * lanes elements. The terms of `windows`
-// come in runs: term i of one is term runs[.].left + i of the left panel, and its vector v lies at
-// windows[v] + runs[.].right + i * right_k_stride. block and result are the tile's running totals, row after row.
+// and `taps` come in runs: vector v of term i of one lies at windows[v] + run.right + i * right_k_stride. Its left
+// element is that of term run.left + i of the panel (`windows`), or
+// left[r * left_row_stride + run.left + i] (`taps`). block and result are the tile's running totals,
+// row after row.
 struct TermRun {
-  int64_t left, right;
+  int64_t left, right, terms;
 };
 template <class T>
 struct TileStep {
@@ -67,7 +69,7 @@ struct TileStep {
   int64_t right_k_stride;
   const T* windows[kMaxVectors];
   const TermRun* runs;
-  int64_t run_count, run_terms;  // of each
+  int64_t run_count;
   T *block, *result;
   bool load_block;   // not the first chunk of its block
   bool end_block;    // the last chunk of its block, or of all
@@ -119,7 +121,8 @@ struct Table {
   int max_rows[kMaxVectors];                     // for 1, 2, 3 vectors; 0: not provided
   TileKernel<T> tile[kMaxVectors][kMaxRows];     // [vectors - 1][rows - 1]: left panel packed
   TileKernel<T> rows[kMaxVectors][kMaxRows];     // the same, left panel row by row
-  TileKernel<T> windows[kMaxVectors][kMaxRows];  // the same, left panel packed, right side as windows
+  TileKernel<T> windows[kMaxVectors][kMaxRows];  // the same, left panel packed, terms in runs
+  TileKernel<T> taps[kMaxVectors][kMaxRows];     // the same, left panel row by row, terms in runs
   PackPanel<T> pack;
   PackRows<T> pack_rows;
   TransposeRows<T> transpose;

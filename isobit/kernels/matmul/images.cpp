@@ -141,20 +141,20 @@ class Block {
                            grid_.image_stride, count, places);
       }
     }
-    step_.run_terms = std::min(channels, kChannelBlock);
+    run_terms_ = std::min(channels, kChannelBlock);
     step_.right_k_stride = wide_;
   }
 
   // One chunk of all rows, at one position.
   void position(int64_t y, int64_t x, int64_t k0, int64_t channels) {
     runs_.clear();
-    const int64_t block_terms = step_.run_terms * grid_.tap_count;
+    const int64_t block_terms = run_terms_ * grid_.tap_count;
     for (int64_t first = 0, left = 0; first < channels; first += kChannelBlock, left += block_terms) {
       for (int64_t t = 0; t < grid_.tap_count; ++t) {
         const int64_t v = y * grid_.step_h + grid_.taps[t].y, h = x * grid_.step_w + grid_.taps[t].x;
         if (v < 0 || v >= grid_.plane_h || h < 0 || h >= grid_.plane_w) continue;
         const int64_t place = (v - first_row_) * grid_.plane_w + h;
-        runs_.push_back({left + t * step_.run_terms, place * place_stride_ + first * wide_});
+        runs_.push_back({left + t * run_terms_, place * place_stride_ + first * wide_, run_terms_});
       }
     }
     step_.runs = runs_.data();
@@ -226,6 +226,7 @@ class Block {
   int64_t row_, rows_, positions_, images_, chunk_count_, first_row_, last_row_, place_stride_, turned_stride_;
   const T* weights_;
   T *copy_, *turned_, *totals_, *results_;
+  int64_t run_terms_ = 0;
   ScratchVector<TermRun> runs_;
   TileStep<T> step_{};
 };

@@ -92,15 +92,14 @@ Padded<T>::Padded(const Operand<T>& op, int64_t lanes)
 }
 
 template <class T>
-int64_t Padded<T>::runs(int64_t channels, ScratchVector<TermRun>& runs, int64_t& terms_of_run) const {
+void Padded<T>::runs(int64_t channels, ScratchVector<TermRun>& runs) const {
   runs.clear();
-  terms_of_run = std::min(channels, kChannelBlock);
+  const int64_t terms = std::min(channels, kChannelBlock);
   for (int64_t block = 0; block < channels; block += kChannelBlock) {
     for (const int64_t d : displacements_) {
-      runs.push_back({static_cast<int64_t>(runs.size()) * terms_of_run, block * plane_ + d});
+      runs.push_back({static_cast<int64_t>(runs.size()) * terms, block * plane_ + d, terms});
     }
   }
-  return static_cast<int64_t>(runs.size());
 }
 
 template <class T>

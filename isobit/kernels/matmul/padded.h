@@ -27,9 +27,9 @@ class Padded {
   // Elements of a copy that a vector of positions stands for, on average.
   int64_t elements_of(int64_t vectors) const { return (vectors * plane_ + vectors_ - 1) / vectors_; }
 
-  // Runs of terms of a chunk of so many channels, all of them; within one they are a plane apart. Returns how many
-  // there are and sets the terms of each. They are counted from where a vector lies.
-  int64_t runs(int64_t channels, ScratchVector<TermRun>& runs, int64_t& terms_of_run) const;
+  // The runs of terms of a chunk of so many channels: within one they are a plane apart. They are counted from where a
+  // vector lies.
+  void runs(int64_t channels, ScratchVector<TermRun>& runs) const;
 
   // Whether the lanes of all vectors, one after another, are the positions in their order.
   bool is_dense() const { return row_vectors_ * lanes_ == grid_w_; }

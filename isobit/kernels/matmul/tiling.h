@@ -15,7 +15,8 @@ template <class T>
 struct Tiling {
   bool swapped = false;
   int vectors = 1;
-  int64_t mr = 1;  // most rows of a tile; its columns, nr, are vectors * lanes
+  int64_t mr = 1;   // most rows of a tile; its columns, nr, are vectors * lanes
+  double cost = 0;  // cycles for one term of all outputs, packing included
 };
 
 template <class T>
@@ -73,7 +74,7 @@ Tiling<T> tiling_of(const Table<T>& kernels, const Problem<T>& p, int64_t m, int
       const double cost = fixed + grid_cost(kernels, swap ? n : m, swap ? m : n, vectors);
       if (least == 0 || cost < least) {
         least = cost;
-        best = {swap != 0, vectors, kernels.max_rows[vectors - 1]};
+        best = {swap != 0, vectors, kernels.max_rows[vectors - 1], cost};
       }
     }
   }
