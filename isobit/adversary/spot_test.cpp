@@ -170,8 +170,10 @@ TEST_F(SpotChecks, CheatsAreFoundWhereTheyAre) {
     Level level;
     std::set<std::string> operators;
   };
-  // What an input says is read by the layer and by its gradient.
-  const std::map<std::string, Where> cheats = {{"sample", {Level::kElement, {"Conv", "isobit.ConvGradWeights"}}},
+  // A false sample is read by the first layer and its gradient, a false label by the loss and its own.
+  const std::set<std::string> readers = {"Conv", "isobit.ConvGradWeights", "isobit.CrossEntropy",
+                                         "isobit.CrossEntropyGrad"};
+  const std::map<std::string, Where> cheats = {{"sample", {Level::kElement, readers}},
                                                {"rate", {Level::kElement, {"isobit.Sgd"}}},
                                                {"order", {Level::kStep, {""}}},
                                                {"skip", {Level::kElement, {"isobit.Sgd", "isobit.RunningUpdate"}}}};
