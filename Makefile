@@ -40,11 +40,12 @@ cross: release ## train on every machine that can be run or emulated here and co
 slow: release ## the slow tests: whole runs under emulation, exhaustive proofs (hours)
 	@scripts/run_tests build/release -L slow
 
-bench: ## benchmarks against vendor libraries
+bench: ## benchmarks against current libraries, which are installed into build/libraries; hours, of a machine that does nothing else
 	@$(BOOTSTRAP) build bench
-	@$(CONFIGURE) bench >/dev/null
+	@scripts/bench/libraries build/libraries
+	@$(CONFIGURE) bench -DISOBIT_BENCH_LIBRARIES=$(CURDIR)/build/libraries >/dev/null
 	@$(BUILD) bench
-	@scripts/run_benches build/bench
+	@scripts/bench/run build/libraries
 
 fuzz: ## libFuzzer on every decoder, FUZZ_SECONDS each (60)
 	@$(BOOTSTRAP) build test clang

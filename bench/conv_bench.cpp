@@ -1,16 +1,11 @@
-// float32 convolution and its gradients against oneDNN, and against OpenBLAS doing only the product inside (without
-// im2col or col2im, so its figure is a bound no convolution built on it can reach): conv/SHAPE/PASS/LIBRARY/THREADS.
-// oneDNN may choose its own layouts; reordering into them is not timed.
-#include <benchmark/benchmark.h>
-
+// float32 convolution and its gradients against oneDNN, which takes part with the layout of images that it chooses,
+// with nchw and with nhwc, and against OpenBLAS and MKL doing only the product inside (without im2col or col2im, so
+// their figure is a bound no convolution built on them can reach).
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
-#include <oneapi/dnnl/dnnl.hpp>
-#include <unordered_map>
 
-#include "bench/vendors.h"
+#include "bench/alternate.h"
 #include "isobit/base/text.h"
 #include "isobit/kernels/conv/conv.h"
 #include "isobit/kernels/dispatch/dispatch.h"
@@ -20,12 +15,9 @@ namespace {
 
 using kernels::ConvShape;
 
-enum class Pass { kForward, kGradSrc, kGradWeights };
-constexpr const char* kPassNames[] = {"forward", "grad_src", "grad_weights"};
-
 struct Layer {
-  const char* group;
-  int64_t n, ic, image, oc, kernel, stride, pad;
+  int64_t n, ic, image, oc, kernel, stride;
+  bool operator==(const Layer&) const = default;
 
   ConvShape shape() const {
     ConvShape s;
@@ -35,43 +27,87 @@ struct Layer {
     s.oc = oc;
     s.kh = s.kw = kernel;
     s.stride_h = s.stride_w = stride;
-    s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = pad;
+    s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = kernel / 2;
     return s;
   }
 };
 
-constexpr Layer kLayers[] = {
-    {"resnet", 1, 64, 56, 64, 3, 1, 1},      {"resnet", 1, 512, 7, 512, 3, 1, 1},
-    {"resnet", 1, 512, 7, 2048, 1, 1, 0},    {"resnet", 32, 512, 7, 512, 3, 1, 1},
-    {"resnet18", 32, 64, 32, 64, 3, 1, 1},   {"resnet18", 32, 64, 32, 128, 3, 2, 1},
-    {"resnet18", 32, 256, 8, 256, 3, 1, 1},  {"resnet18", 32, 512, 4, 512, 3, 1, 1},
-    {"resnet18", 32, 128, 16, 256, 1, 2, 0}, {"digits", 32, 1, 8, 16, 3, 1, 1},
-    {"digits", 32, 16, 8, 32, 3, 1, 1},      {"mnist", 64, 1, 28, 8, 5, 1, 2},
-    {"mnist", 64, 8, 14, 16, 5, 1, 2},
+struct Network {
+  std::string group;
+  std::vector<Layer> layers;  // each once; of the first nobody computes the gradient of its input
+
+  void add(const Layer& layer) {
+    if (std::find(layers.begin(), layers.end(), layer) == layers.end()) layers.push_back(layer);
+  }
 };
 
-// One convolution with the buffer that the pass writes; dnnl is set up on first use.
+// He et al. 2016, section 4.1, as isobit/models has them.
+Network resnet(const std::string& group, int64_t n, int64_t image, std::vector<int64_t> blocks, bool bottleneck) {
+  const bool small = image < 64;
+  Network net{group, {{n, 3, image, 64, small ? 3 : 7, small ? 1 : 2}}};
+  if (!small) image /= 4;
+  int64_t in = 64;
+  for (size_t stage = 0; stage < blocks.size(); ++stage) {
+    const int64_t channels = int64_t{64} << stage, out = bottleneck ? 4 * channels : channels;
+    for (int64_t block = 0; block < blocks[stage]; ++block) {
+      const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+      if (bottleneck) {
+        net.add({n, in, image, channels, 1, 1});
+        net.add({n, channels, image, channels, 3, stride});
+        net.add({n, channels, image / stride, out, 1, 1});
+      } else {
+        net.add({n, in, image, channels, 3, stride});
+        net.add({n, channels, image / stride, channels, 3, 1});
+      }
+      if (stride != 1 || in != out) net.add({n, in, image, out, 1, stride});
+      image /= stride;
+      in = out;
+    }
+  }
+  return net;
+}
+
+Network vgg11(const std::string& group, int64_t n, int64_t image) {
+  Network net{group, {}};
+  int64_t in = 3;
+  for (const int64_t channels : {64, 0, 128, 0, 256, 256, 0, 512, 512, 0, 512, 512}) {
+    if (channels == 0) {
+      image /= 2;
+      continue;
+    }
+    net.add({n, in, image, channels, 3, 1});
+    in = channels;
+  }
+  return net;
+}
+
+std::vector<Network> networks() {
+  return {resnet("resnet18 B=128 32x32", 128, 32, {2, 2, 2, 2}, false),
+          resnet("resnet18 B=8 224x224", 8, 224, {2, 2, 2, 2}, false),
+          resnet("resnet50 B=64 32x32", 64, 32, {3, 4, 6, 3}, true),
+          resnet("resnet50 B=8 224x224", 8, 224, {3, 4, 6, 3}, true),
+          vgg11("vgg11 B=16 224x224", 16, 224),
+          {"digits B=32", {{32, 1, 8, 16, 3, 1}, {32, 16, 8, 32, 3, 1}}},
+          {"mnist B=64", {{64, 1, 28, 16, 3, 1}, {64, 16, 14, 32, 3, 1}}}};
+}
+
+// One convolution with the tensor that the pass writes; gradients are in the place of what they belong to.
 struct Data {
   ConvShape s;
   Pass pass;
-  std::vector<float> src, weights, dst;  // gradients in the place of what they belong to
-  std::unordered_map<int, dnnl::memory> arguments;
-  dnnl::primitive primitive;
-  std::unique_ptr<dnnl::stream> stream;
-  int result_argument = 0;
-  dnnl::memory::desc plain_result;
+  Operand src, weights, dst;
 
   Data(const Layer& layer, Pass p)
       : s(layer.shape()),
         pass(p),
-        src(random_floats(s.n * s.ic * s.ih * s.iw, 1)),
-        weights(random_floats(s.oc * s.ic * s.kh * s.kw, 2)),
-        dst(random_floats(s.n * s.oc * s.oh() * s.ow(), 3)) {}
+        src(s.n * s.ic * s.ih * s.iw, 1),
+        weights(s.oc * s.ic * s.kh * s.kw, 2),
+        dst(s.n * s.oc * s.oh() * s.ow(), 3) {}
 
-  std::vector<float>& result() { return pass == Pass::kForward ? dst : pass == Pass::kGradSrc ? src : weights; }
+  const Operand& result() const { return pass == Pass::kForward ? dst : pass == Pass::kGradSrc ? src : weights; }
 };
 
-void run_isobit(int threads, Data& d) {
+void run_isobit(int threads, const Data& d) {
   const kernels::KernelContext ctx{kernels::best_isa(), &pool_of(threads)};
   const float* no_bias = nullptr;
   if (d.pass == Pass::kForward) {
@@ -83,96 +119,25 @@ void run_isobit(int threads, Data& d) {
   }
 }
 
-// ---- oneDNN
-
-const dnnl::engine& engine() {
-  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-  return cpu;
-}
-
-dnnl::memory::desc descriptor(const dnnl::memory::dims& dims, dnnl::memory::format_tag tag) {
-  return {dims, dnnl::memory::data_type::f32, tag};
-}
-
-void set_up_onednn(Data& d) {
-  using Tag = dnnl::memory::format_tag;
-  const ConvShape& s = d.s;
-  const dnnl::memory::dims src{s.n, s.ic, s.ih, s.iw}, weights{s.oc, s.ic, s.kh, s.kw}, dst{s.n, s.oc, s.oh(), s.ow()},
-      strides{s.stride_h, s.stride_w}, low{s.pad_top, s.pad_left}, high{s.pad_bottom, s.pad_right};
-  const auto any_src = descriptor(src, Tag::any), any_w = descriptor(weights, Tag::any);
-  const auto any_dst = descriptor(dst, Tag::any);
-  const auto algorithm = dnnl::algorithm::convolution_direct;
-  const dnnl::convolution_forward::desc forward(dnnl::prop_kind::forward_training, algorithm, any_src, any_w, any_dst,
-                                                strides, low, high);
-  const dnnl::convolution_forward::primitive_desc hint(forward, engine());
-  auto place = [&](int argument, const dnnl::memory::desc& wanted, const dnnl::memory::dims& dims, Tag tag,
-                   std::vector<float>& data) {
-    dnnl::memory plain(descriptor(dims, tag), engine(), data.data()), own(wanted, engine());
-    dnnl::reorder(plain, own).execute(*d.stream, plain, own);
-    d.arguments.emplace(argument, own);
-  };
-  d.stream = std::make_unique<dnnl::stream>(engine());
-  if (d.pass == Pass::kForward) {
-    place(DNNL_ARG_SRC, hint.src_desc(), src, Tag::nchw, d.src);
-    place(DNNL_ARG_WEIGHTS, hint.weights_desc(), weights, Tag::oihw, d.weights);
-    place(DNNL_ARG_DST, hint.dst_desc(), dst, Tag::nchw, d.dst);
-    d.primitive = dnnl::convolution_forward(hint);
-    d.result_argument = DNNL_ARG_DST;
-    d.plain_result = descriptor(dst, Tag::nchw);
-  } else if (d.pass == Pass::kGradSrc) {
-    const dnnl::convolution_backward_data::desc backward(algorithm, any_src, any_w, any_dst, strides, low, high);
-    const dnnl::convolution_backward_data::primitive_desc p(backward, engine(), hint);
-    place(DNNL_ARG_DIFF_SRC, p.diff_src_desc(), src, Tag::nchw, d.src);
-    place(DNNL_ARG_WEIGHTS, p.weights_desc(), weights, Tag::oihw, d.weights);
-    place(DNNL_ARG_DIFF_DST, p.diff_dst_desc(), dst, Tag::nchw, d.dst);
-    d.primitive = dnnl::convolution_backward_data(p);
-    d.result_argument = DNNL_ARG_DIFF_SRC;
-    d.plain_result = descriptor(src, Tag::nchw);
-  } else {
-    const dnnl::convolution_backward_weights::desc backward(algorithm, any_src, any_w, any_dst, strides, low, high);
-    const dnnl::convolution_backward_weights::primitive_desc p(backward, engine(), hint);
-    place(DNNL_ARG_SRC, p.src_desc(), src, Tag::nchw, d.src);
-    place(DNNL_ARG_DIFF_WEIGHTS, p.diff_weights_desc(), weights, Tag::oihw, d.weights);
-    place(DNNL_ARG_DIFF_DST, p.diff_dst_desc(), dst, Tag::nchw, d.dst);
-    d.primitive = dnnl::convolution_backward_weights(p);
-    d.result_argument = DNNL_ARG_DIFF_WEIGHTS;
-    d.plain_result = descriptor(weights, Tag::oihw);
-  }
-  d.stream->wait();
-}
-
-void run_onednn(int threads, Data& d) {
-  set_openmp_threads(threads);
-  if (!d.stream) set_up_onednn(d);
-  d.primitive.execute(*d.stream, d.arguments);
-  d.stream->wait();
-}
-
-void fetch_onednn(Data& d) {
-  dnnl::memory plain(d.plain_result, engine(), d.result().data());
-  dnnl::memory& own = d.arguments.at(d.result_argument);
-  dnnl::reorder(own, plain).execute(*d.stream, own, plain);
-  d.stream->wait();
-}
-
-// ---- the product alone
-
-void run_openblas(int threads, Data& d) {
-  static std::vector<float> a, b, c;
-  const ConvShape& s = d.s;
+// The products inside, one an image, on operands of their own.
+Prepared product_alone(const Rival& rival, const ConvShape& s, Pass pass) {
   const int64_t area = s.oh() * s.ow(), inner = s.ic * s.kh * s.kw;
-  a.resize(static_cast<size_t>(std::max(s.oc * inner, s.oc * area)));
-  b.resize(static_cast<size_t>(inner * area));
-  c.resize(static_cast<size_t>(std::max({s.oc * area, inner * area, s.oc * inner})));
-  for (int64_t image = 0; image < s.n; ++image) {
-    if (d.pass == Pass::kForward) {
-      openblas_sgemm(threads, false, false, s.oc, area, inner, a.data(), b.data(), c.data());
-    } else if (d.pass == Pass::kGradSrc) {
-      openblas_sgemm(threads, true, false, inner, area, s.oc, a.data(), b.data(), c.data());
-    } else {
-      openblas_sgemm(threads, false, true, s.oc, inner, area, a.data(), b.data(), c.data());
-    }
+  Product p;
+  if (pass == Pass::kForward) {
+    p = {s.oc, area, inner, false, false};
+  } else if (pass == Pass::kGradSrc) {
+    p = {inner, area, s.oc, true, false};
+  } else {
+    p = {s.oc, inner, area, false, true};
   }
+  const auto a = std::make_shared<Operand>(p.m * p.k, 4), b = std::make_shared<Operand>(p.k * p.n, 5),
+             c = std::make_shared<Operand>(p.m * p.n, 6);
+  p.a = a->data(), p.b = b->data(), p.c = c->data();
+  return {[=, sgemm = rival.sgemm, images = s.n] {
+            (void)a, (void)b, (void)c;
+            for (int64_t image = 0; image < images; ++image) sgemm(p);
+          },
+          {}};
 }
 
 // ---- the check
@@ -203,59 +168,62 @@ void for_each_product(const ConvShape& s, Pass pass, int64_t at, F f) {
   }
 }
 
-// A sample of the outputs against sums in binary64.
-void check(const std::string& name, Data& d) {
-  const auto size = static_cast<int64_t>(d.result().size());
+// A sample of the outputs against sums in binary64; what is checked is spoilt, so that it is not taken for the next
+// one's.
+void check(const std::string& name, const Data& d) {
   for (int64_t sample = 0; sample < 50; ++sample) {
-    const int64_t at = sample * 104729 % size;
+    const int64_t at = sample * 104729 % d.result().size();
     double sum = 0, magnitude = 0;
     for_each_product(d.s, d.pass, at, [&](size_t src, size_t weight, size_t dst) {
-      double product = d.pass == Pass::kGradSrc ? 1.0 : static_cast<double>(d.src[src]);
-      if (d.pass != Pass::kGradWeights) product *= static_cast<double>(d.weights[weight]);
-      if (d.pass != Pass::kForward) product *= static_cast<double>(d.dst[dst]);
+      double product = d.pass == Pass::kGradSrc ? 1.0 : static_cast<double>(d.src.data()[src]);
+      if (d.pass != Pass::kGradWeights) product *= static_cast<double>(d.weights.data()[weight]);
+      if (d.pass != Pass::kForward) product *= static_cast<double>(d.dst.data()[dst]);
       sum += product;
       magnitude += std::fabs(product);
     });
-    require_near(name, sum, static_cast<double>(d.result()[static_cast<size_t>(at)]), 1e-5 * magnitude);
+    require_near(name, sum, static_cast<double>(d.result().data()[at]), 1e-5 * magnitude);
   }
+  std::fill_n(d.result().data(), d.result().size(), NAN);
 }
 
-using Run = void (*)(int threads, Data& data);
-
-void measure(benchmark::State& state, const std::string& name, const Layer& layer, Pass pass, int threads, Run run) {
-  Data data(layer, pass);
-  run(threads, data);
-  if (run == run_onednn) fetch_onednn(data);
-  if (run != run_openblas) check(name, data);
-  for (auto _ : state) run(threads, data);
-  const ConvShape& s = data.s;
-  const double flops =
-      2.0 * static_cast<double>(s.n * s.oc * s.oh() * s.ow()) * static_cast<double>(s.ic * s.kh * s.kw);
-  state.counters["flops"] = benchmark::Counter(flops, benchmark::Counter::kIsIterationInvariantRate);
-}
-
-void add(const Layer& l, Pass pass, const char* library, int threads, Run run) {
-  const std::string name =
-      text_of("conv/", l.group, "/n", l.n, " ", l.ic, ">", l.oc, " ", l.image, "x", l.image, " k", l.kernel, " s",
-              l.stride, " ", kPassNames[static_cast<int>(pass)], "/", library, "/", threads);
-  benchmark::RegisterBenchmark(name.c_str(),
-                               [=](benchmark::State& state) { measure(state, name, l, pass, threads, run); })
-      ->UseRealTime()
-      ->Unit(benchmark::kMicrosecond);
+std::vector<Contestant> prepare(const std::string& name, const Layer& layer, Pass pass, const Setting& setting) {
+  const auto data = std::make_shared<Data>(layer, pass);
+  std::vector<Contestant> all;
+  const auto add = [&](const std::string& who, const Prepared& prepared) {
+    all.push_back({who, prepared, [=] { check(text_of(name, " of ", who), *data); }});
+  };
+  if (setting.wanted("isobit")) add("isobit", {[=, n = setting.threads] { run_isobit(n, *data); }, {}});
+  for (const Rival& rival : setting.blas) all.push_back({rival.name, product_alone(rival, data->s, pass), {}});
+  if (setting.wanted("onednn")) {
+    using onednn::Images;
+    for (const auto& [way, images] :
+         {std::pair("any", Images::kChosen), {"nchw", Images::kNchw}, {"nhwc", Images::kNhwc}}) {
+      const Data& d = *data;
+      const Prepared prepared = onednn::convolution(d.s, pass, d.src.data(), d.weights.data(), d.dst.data(), images);
+      if (prepared.run) add(text_of("onednn:", way), prepared);
+    }
+  }
+  return all;
 }
 
 }  // namespace
 
-void register_benchmarks() {
-  for (int threads : {1, 2}) {
-    for (const Layer& layer : kLayers) {
-      for (Pass pass : {Pass::kForward, Pass::kGradSrc, Pass::kGradWeights}) {
-        add(layer, pass, "isobit", threads, run_isobit);
-        if (openblas_available()) add(layer, pass, "openblas", threads, run_openblas);
-        add(layer, pass, "onednn", threads, run_onednn);
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const Network& network : networks()) {
+    for (const Layer& l : network.layers) {
+      const ConvShape s = l.shape();
+      const double flops =
+          2.0 * static_cast<double>(s.n * s.oc * s.oh() * s.ow()) * static_cast<double>(s.ic * s.kh * s.kw);
+      for (const Pass pass : {Pass::kForward, Pass::kGradSrc, Pass::kGradWeights}) {
+        if (pass == Pass::kGradSrc && l == network.layers.front()) continue;
+        const std::string name = text_of("conv/", network.group, "/", l.ic, ">", l.oc, " ", l.image, "x", l.image, " k",
+                                         l.kernel, " s", l.stride, " ", kPassNames[static_cast<int>(pass)]);
+        all.push_back({name, flops, [=](const Setting& setting) { return prepare(name, l, pass, setting); }});
       }
     }
   }
+  return all;
 }
 
 }  // namespace isobit::bench

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """The scripts on programs that only pretend: what they make of failures, and what they leave alone."""
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "scripts", "bench"))
+import machine  # noqa: E402
 sys.path.insert(0, os.path.join(ROOT, "scripts", "real_networks"))
 import limited  # noqa: E402
 import tables  # noqa: E402
@@ -17,15 +21,20 @@ case "$*" in *openblas*) echo "no openblas today" >&2; exit %d;; esac
 echo "{}"
 """
 
+# One case and who took how long; every measurement of it leaves a line in $COUNT.
 BENCH = """#!/bin/sh
-echo '{"context": {}, "benchmarks": [
-  {"name": "x/square/64/isobit/1/real_time", "run_type": "iteration", "cpu_time": 2, "real_time": 2, "flops": 1e9},
-  {"name": "x/square/64/openblas/1/real_time", "run_type": "iteration", "cpu_time": 1, "real_time": 1, "flops": 2e9}]}'
+name=$(basename "$0" _bench)/square/64
+case "$*" in *--list*) echo "$name"; exit 0;; esac
+echo . >>"$COUNT"
+echo '{"context": {"isobit": "avx2", "openblas": "OpenBLAS 1"}}'
+echo '{"name": "'"$name"'", "flops": 1e9, "seconds": {"isobit": [2, 2, 9], "openblas": [4], "onednn:a": [8], "onednn:b": [1]}}'
 """
 
 # Of builds that take as long as they are told to, and come to the root that they are told.
 TIMED_BENCH = """#!/bin/sh
-echo '{"benchmarks": [{"name": "a", "real_time": %s, "time_unit": "ms"}, {"name": "b", "real_time": 2, "time_unit": "us"}]}'
+echo '{"context": {}}'
+echo '{"name": "a", "seconds": {"isobit": [%s]}}'
+echo '{"name": "b", "seconds": {"isobit": [2]}}'
 """
 TIMED_ISOBIT = """#!/bin/sh
 while [ $# -gt 0 ]; do [ "$1" = --out ] && mkdir "$2"; shift; done
@@ -78,25 +87,55 @@ class Scripts(unittest.TestCase):
             self.assertEqual("skipped: no openblas/1t: no openblas today" in done.stdout, code == 4, done.stdout)
             self.assertEqual(f"exit code {code}: no openblas today" in done.stdout, code != 4, done.stdout)
 
-    def test_bench_tables_keeps_what_others_wrote(self):
+    def test_bench_measures_once_and_keeps_what_others_wrote(self):
         for name in ("matmul_bench", "conv_bench"):
             self.program(f"build/bench/{name}", BENCH)
-        out = os.path.join(self.dir, "benchmarks.md")
-        for before in ("", BY_HAND):
-            texts = []
-            for _ in range(2):
-                with open(out, "a", encoding="utf-8") as file:
-                    file.write(before if not texts else "")
-                done = self.script("bench_tables", os.path.join(self.dir, "build"), "--out", out, "--threads", "1")
-                self.assertEqual(done.returncode, 0, done.stderr)
-                with open(out, encoding="utf-8") as file:
-                    texts.append(file.read())
-            self.assertEqual(texts[0].count("## matmul, 1 thread (processor time)"), 1)
-            self.assertEqual(texts[0].count("## conv, 1 thread (processor time)"), 1)
-            self.assertTrue(texts[0].endswith("\n\n" + before if before else "|\n"), texts[0])
-            self.assertEqual(texts[0].count("Two figures."), 1 if before else 0)
-            self.assertEqual(texts[1].split("\non ")[0], texts[0].split("\non ")[0])
-            self.assertEqual(texts[1].split("All libraries")[1], texts[0].split("All libraries")[1])
+        self.program("libraries/bin/python", "#!/bin/sh\n")
+        count, out = os.path.join(self.dir, "count"), os.path.join(self.dir, "benchmarks.md")
+        words = [os.path.join(self.dir, "libraries"), "--build", os.path.join(self.dir, "build"), "--out", out, "--only", "kernels",
+                 "--threads", "1", "--busy"]
+        with open(out, "w", encoding="utf-8") as file:
+            file.write("# Benchmarks\n\nBy hand.\n\n## Inference\n\nAs it was.\n\n" + BY_HAND)
+        texts = []
+        for more, measured in (([], 2), ([], 2), (["--tables"], 2), (["--quick"], 4)):
+            done = self.script("bench/run", *words, *more, COUNT=count)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(out, encoding="utf-8") as file:
+                texts.append(file.read())
+            with open(count, encoding="utf-8") as file:
+                self.assertEqual(len(file.read().split()), measured, more)
+        self.assertEqual(texts[:2], texts[1:3])
+        self.assertIn("| square/64 | 0.5 | 0.2 |  | 1.0 | 0.50 |", texts[0])  # of matmul the best is oneDNN's b
+        self.assertEqual([line for line in texts[0].split("\n") if line.startswith("#")],
+                         ["# Benchmarks", "## Matmul and convolution", "### matmul", "### conv", "## Inference"] +
+                         [line for line in BY_HAND.split("\n") if line.startswith("#")])
+        self.assertTrue(texts[3].endswith("## Inference\n\nAs it was.\n\n" + BY_HAND), texts[3])
+        self.assertNotIn("in a quick run", texts[0])
+        self.assertIn("in a quick run", texts[3])
+
+    def test_bench_says_what_was_measured_on_a_busy_machine(self):
+        results, out = os.path.join(self.dir, "results"), os.path.join(self.dir, "benchmarks.md")
+        said = {"part": "inference", "name": "net B=1", "threads": 2, "program": "x", "quick": False, "place": 0,
+                "machine": machine.described(), "seconds": {"isobit": [2, 2], "onnxruntime": [1, 3]}}
+        for others, busy in ((0.5, True), (0.01, False)):  # the later one takes the place of the other
+            with open(results, "a", encoding="utf-8") as file:
+                file.write(json.dumps({**said, "others": others}) + "\n" + '{"cut sho')
+            done = self.script("bench/run", self.dir, "--results", results, "--out", out, "--tables")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(out, encoding="utf-8") as file:
+                text = file.read()
+            self.assertEqual("measured on a busy machine" in text, busy, text)
+            self.assertIn("| net B=1 | 2000.0 | 2000.0 | 1.00 | 0.50 | 1.50 |", text)
+
+    def test_what_others_compute_is_told_from_what_is_computed_here(self):
+        def busy(seconds):
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                pass
+        own = machine.own_seconds()
+        busy(0.2)
+        subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"], check=True)
+        self.assertGreater(machine.own_seconds() - own, 0.35)
 
     def build(self, name, milliseconds, seconds, root):
         for kind in ("matmul", "conv"):

@@ -1,0 +1,117 @@
+"""Whole training steps beside PyTorch: isobit as `isobit train` takes them, PyTorch eager and compiled, each in the better of
+its memory formats. In turn: a round is some steps of each, beginning with another one each time."""
+import contextlib
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+
+import networks
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SECONDS = 2.0  # of each in a round, or three steps
+MEMORY = "/dev/shm"  # runs are written there, so that nobody waits for a disk
+
+
+class Isobit:
+    def __init__(self, bench, folder):
+        self.bench, self.folder, self.bytes, self.version = bench, folder, 0, None
+
+    def steps(self, count):
+        """Their seconds; before them is one that is not counted."""
+        program = os.path.join(self.bench.options.build, "bin", "isobit")
+        place = tempfile.mkdtemp(prefix="isobit_steps_", dir=MEMORY if os.path.isdir(MEMORY) else None)
+        try:
+            metrics = os.path.join(place, "metrics")
+            command = [program, "train", os.path.join(self.folder, "job.toml"), "--out", os.path.join(place, "run"), "--quiet",
+                       "--platform", f"ordered/{self.bench.options.processors}t", "--metrics", metrics, "--keys",
+                       os.path.join(self.folder, "keys"), "--set", f"job.steps={count + 1}"]
+            with open(os.path.join(place, "errors"), "w+", encoding="utf-8") as errors:
+                with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors) as running:
+                    _, status, used = os.wait4(running.pid, 0)
+                    running.returncode = os.waitstatus_to_exitcode(status)
+                if running.returncode:
+                    errors.seek(0)
+                    self.bench.fail(f"{' '.join(command)}: exit code {running.returncode}\n{errors.read().strip()}")
+            self.bytes = max(self.bytes, 1024 * used.ru_maxrss)
+            with open(metrics, encoding="utf-8") as file:
+                return [json.loads(line)["seconds"] for line in file][1:]
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def end(self):
+        pass
+
+
+class Torch:
+    """A process that waits for its turn."""
+
+    def __init__(self, bench, name, folder, way):
+        self.bytes, self.way, self.bench = 0, way, bench
+        command = [bench.python, "-B", os.path.join(HERE, "torch_steps.py"), name, folder, way, str(bench.options.processors)]
+        with open(os.path.join(folder, f"{way}.log"), "w", encoding="utf-8") as log:
+            self.running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
+        self.steps(2)  # compiles
+
+    def steps(self, count):
+        try:
+            self.running.stdin.write(f"{count}\n")
+            self.running.stdin.flush()
+            said = json.loads(self.running.stdout.readline())
+        except (OSError, ValueError):
+            self.bench.fail(f"PyTorch, {self.way}, ended; see {self.way}.log in {self.bench.options.work}")
+        self.bytes = said["bytes"]
+        return said["seconds"]
+
+    def end(self):
+        self.running.stdin.close()
+        self.running.wait()
+
+
+def better(bench, name, folder, kind, formats):
+    """The process of the better memory format; the other one has ended."""
+    kept, least = None, None
+    for way in (kind, f"{kind}-channels-last") if formats else (kind,):
+        torch = Torch(bench, name, folder, way)
+        median = statistics.median(torch.steps(3))
+        loser = torch
+        if least is None or median < least:
+            loser, kept, least = kept, torch, median
+        if loser:
+            loser.end()
+    return kept
+
+
+def measure(bench, name):
+    program = bench.digest(os.path.join(bench.options.build, "bin", "isobit"))
+    if bench.results.has("steps", name, bench.options.processors, program):
+        return
+    folder = os.path.join(bench.options.work, re.sub(r"[^a-z0-9-]+", "_", name, flags=re.I))
+    if not os.path.exists(os.path.join(folder, "job.toml")):
+        subprocess.run([bench.python, "-B", os.path.join(HERE, "networks.py"), name, folder], check=True)
+    formats = len(networks.NETWORKS[name][2]) == 4 and "vit" not in name
+    with contextlib.ExitStack() as stack:
+        contestants = {"isobit": Isobit(bench, folder)}
+        for kind in ("eager", "compiled"):
+            contestants[kind] = better(bench, name, folder, kind, formats)
+            stack.callback(contestants[kind].end)
+        counts = {who: max(3, min(200, int(SECONDS / statistics.median(c.steps(2))))) for who, c in contestants.items()}
+        rounds = {who: [] for who in contestants}
+        bench.others.share()
+        for number in range(bench.rounds(7, 2)):
+            order = list(contestants)
+            for who in order[number % 3:] + order[:number % 3]:
+                rounds[who].append(statistics.median(contestants[who].steps(counts[who])))
+        bench.keep("steps", name, bench.options.processors, program,
+                   {"seconds": rounds, "bytes": {who: c.bytes for who, c in contestants.items()}, "steps": counts,
+                    "ways": {who: c.way for who, c in contestants.items() if who != "isobit"}},
+                   place=list(networks.NETWORKS).index(name))
+
+
+def run(bench):
+    for name in networks.NETWORKS:
+        if re.search(bench.options.filter, name):
+            bench.until_quiet(lambda: measure(bench, name))

@@ -1,0 +1,175 @@
+"""Writes what was measured into docs/benchmarks.md, in place of the tables that are there; other sections stay."""
+import math
+import os
+import re
+import statistics
+
+TITLE = "# Benchmarks"
+SECTIONS = {"kernels": "## Matmul and convolution", "steps": "## Whole training steps", "inference": "## Inference"}
+SMALL = re.compile(r"/(digits|mnist|tiny-gpt) ")
+DISTURBED = 0.10
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(map(math.log, values))) if values else float("nan")
+
+
+def medians(record):
+    """{library: seconds}, of several ways of one the best."""
+    best = {}
+    for who, seconds in record["seconds"].items():
+        library = who.split(":")[0]
+        best[library] = min(statistics.median(seconds), best.get(library, math.inf))
+    return best
+
+
+def columns(header):
+    return ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
+
+
+def row(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def ratio(values, bold=False):
+    return f"**{geometric_mean(values):.2f}**" if bold and values else f"{geometric_mean(values):.2f}" if values else ""
+
+
+def kernel_table(part, records, rivals, with_means):
+    """A row for each case, first on one thread, then on several; `rivals` are those that the best is chosen of."""
+    threads = sorted({r["threads"] for r in records})
+    libraries = ["openblas", "mkl", "onednn"]
+    header = ["shape"]
+    for t in threads:
+        header += [f"isobit, {t} thread{'s' * (t > 1)}", *libraries, "x best"]
+    lines, cases, ratios = columns(header), {}, {}
+    for record in records:
+        cases.setdefault((record["place"], record["name"]), {})[record["threads"]] = record
+    for (_, name), by_threads in sorted(cases.items()):
+        cells = [name.partition("/")[2]]
+        for t in threads:
+            times = medians(by_threads[t]) if t in by_threads else {}
+            speed = {who: by_threads[t]["flops"] / s / 1e9 for who, s in times.items()}
+            cells += [f"{speed[who]:.1f}" if who in speed else "" for who in ("isobit", *libraries)]
+            there = [who for who in rivals if who in times]
+            if "isobit" in times and there:
+                for who in there:
+                    ratios.setdefault((t, who), []).append(times[who] / times["isobit"])
+                best = min(times[who] for who in there) / times["isobit"]
+                ratios.setdefault((t, "best"), []).append(best)
+                ratios.setdefault((t, "best", name.split("/")[1].split(" ")[0]), []).append(best)
+                cells.append(f"{best:.2f}")
+            else:
+                cells.append("")
+        lines.append(row(cells))
+    if not with_means:
+        return lines
+    groups = sorted({key[2] for key in ratios if len(key) == 3})
+    for group in groups if len(groups) > 1 else []:
+        cells = [f"mean of {group}"]
+        for t in threads:
+            cells += ["", "", "", "", ratio(ratios.get((t, "best", group), []))]
+        lines.append(row(cells))
+    cells = ["**mean, x each**"]
+    for t in threads:
+        cells += ["", *(ratio(ratios.get((t, who), [])) for who in libraries), ratio(ratios.get((t, "best"), []), True)]
+    return lines + [row(cells)]
+
+
+def kernels(results):
+    lines = []
+    for part, rivals in (("matmul", ["openblas", "mkl", "onednn"]), ("conv", ["onednn"])):
+        for small in (False, True):
+            records = [r for r in results.of(part) if bool(SMALL.search(r["name"])) == small]
+            if records:
+                lines += [f"### {part}{', small networks' * small}", "", *kernel_table(part, records, rivals, not small), ""]
+    if not lines:
+        return [], []
+    versions = next(r["versions"] for part in ("conv", "matmul") for r in results.of(part))
+    about = f"""float32, `ordered-1`, GFLOP/s of medians; isobit on `{versions['isobit']}`, {versions.get('openblas', 'no OpenBLAS')}; \
+{versions.get('mkl', 'no MKL').replace('Intel(R) ', '').split(' for ')[0]}; oneDNN {versions.get('onednn', 'absent')}. "x" is another's time over isobit's: above 1 isobit is
+faster. Means are geometric ones over rows; small networks have tables of their own and are in none. On one thread processor time is
+compared, on several the wall's.
+
+All run in one process, in turn, after their results were checked (isobit's matmul bit for bit against the scalar reference,
+on a sample). The process may run on as many processors as threads are measured, and each library is seen to compute on that many. Waiting threads of
+one library would take a processor from the next: before every turn all sleep for 50 ms, longer than any of them spins. MKL runs
+on its Intel OpenMP threads with `KMP_BLOCKTIME=20`, oneDNN on TBB, OpenBLAS on its own: there is no OpenMP runtime that two share.
+
+In matmul oneDNN counts by the better of its sgemm and its matmul primitive; in convolution by the best of three
+layouts of images, its own choice, nchw and nhwc, with weights as it wants them; reordering is not timed. OpenBLAS and MKL
+compute the product inside a convolution alone, without im2col or col2im: a bound for what is built on them, and in "x best" not counted.
+The gradient of a network's input, which nobody computes, is left out."""
+    return [about, "", *lines[:-1]], results.of("conv") + results.of("matmul")
+
+
+def steps(results):
+    records = sorted(results.of("steps"), key=lambda r: r["place"])
+    lines = columns(["network", "isobit ms", "eager ms", "compiled ms", "x eager", "x compiled", "isobit MB", "eager MB",
+                     "compiled MB"])
+    for r in records:
+        ms = {who: 1e3 * statistics.median(s) for who, s in r["seconds"].items()}
+        mb = {who: b / 1e6 for who, b in r["bytes"].items()}
+        last = {who: " (nhwc)" * ("channels-last" in way) for who, way in r["ways"].items()}
+        x = {who: statistics.median(a / b for a, b in zip(r["seconds"][who], r["seconds"]["isobit"])) for who in last}
+        lines.append(row([r["name"], f"{ms['isobit']:.4g}", *(f"{ms[w]:.4g}{last[w]}" for w in last),
+                          *(f"{x[w]:.2f}" for w in last), f"{mb['isobit']:.0f}", *(f"{mb[w]:.0f}" for w in last)]))
+    about = f"""`isobit train` on the jobs of `examples/jobs`, `ordered-1`, without commitments and checkpoints, beside PyTorch 2.15 on the same
+{records[0]['threads'] if records else '?'} threads, eager and compiled (`torch.compile`), each in the better of its memory formats, with its fused optimizers. All take the same random
+data in the same batches. In turn: a round is two seconds of steps of each, three steps at least, and its median counts; shown are medians over rounds,
+"x" is PyTorch's time over isobit's within a round. MB is the most memory that a process took; PyTorch's has its libraries in it, some 500 MB."""
+    return [about, "", *lines], records
+
+
+def inference(results):
+    records = sorted(results.of("inference"), key=lambda r: r["place"])
+    lines = columns(["network", "isobit ms", "ONNX Runtime ms", "x ONNX Runtime", "least", "most"])
+    for r in records:
+        s = r["seconds"]
+        x = sorted(b / a for a, b in zip(s["isobit"], s["onnxruntime"]))
+        lines.append(row([r["name"], *(f"{1e3 * statistics.median(s[who]):.1f}" for who in ("isobit", "onnxruntime")),
+                          f"{statistics.median(x):.2f}", f"{x[0]:.2f}", f"{x[-1]:.2f}"]))
+    about = """Networks with random weights as PyTorch exports them (`scripts/real_networks/export.py`), `ordered-1`, beside ONNX Runtime 1.32 on the same threads.
+Outputs are compared before anything is timed. In turn, each in a process of its own; the ratio is taken within a round."""
+    return [about, "", *lines], records
+
+
+def told(records):
+    """On what machine, and how quiet it was."""
+    m = records[-1]["machine"]
+    dates = sorted({r["machine"]["date"] for r in records})
+    quick = ", **in a quick run**" if any(r["quick"] for r in records) else ""
+    others = statistics.fmean(r["others"] for r in records)
+    busy = (f"; **measured on a busy machine**: others took {100 * others:.0f} % of its processors"
+            if max(r["others"] for r in records) > DISTURBED else f"; others took {100 * others:.1f} % of its processors")
+    return (f"Measured {' to '.join(dict.fromkeys((dates[0], dates[-1])))}{quick} on {m['model']}, {m['processors']} processors, {m['memory_gib']} GiB "
+            f"({', '.join(m['flags'])}; Linux {m['kernel']}), load {m['load'][0]} at the start{busy}.")
+
+
+def replaced(text, heading, body):
+    """The text with this section anew, up to the next heading that is not below its own. One that is new comes behind those
+    of SECTIONS that belong before it, or in front of all other sections."""
+    def place(of):
+        return re.search(rf"^{re.escape(of)}\n.*?(?=^##? |\Z)", text, re.M | re.S)
+    new = f"{heading}\n\n{body}\n\n"
+    found = place(heading)
+    if found:
+        return text[:found.start()] + new + text[found.end():]
+    before = [place(h) for h in list(SECTIONS.values())[:list(SECTIONS.values()).index(heading)]]
+    other = re.search(r"^##? (?!Benchmarks$)", text, re.M)
+    at = max((f.end() for f in before if f), default=other.start() if other else len(text))
+    return text[:at].rstrip("\n") + "\n\n" + new + text[at:]
+
+
+def write(results, path):
+    text = ""
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    text = text or f"{TITLE}\n\nWritten by `scripts/bench/run`, which says how.\n\n"
+    for part, make in (("kernels", kernels), ("steps", steps), ("inference", inference)):
+        lines, records = make(results)
+        if records:
+            text = replaced(text, SECTIONS[part], "\n".join([told(records), "", *lines]))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.rstrip("\n") + "\n")
