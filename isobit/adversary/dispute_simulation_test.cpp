@@ -28,6 +28,25 @@ TEST(DisputeSimulation, ASeedIsAGame) {
   EXPECT_EQ(games.size(), 4U);
 }
 
+// Of one step, where lies of one kind meet.
+TEST(DisputeSimulation, OfTwoLiarsTheReasonSaysWhatWasFoundOfEach) {
+  Material material({"job.steps=1", "commit.every=1"});
+  for (const LieKind kind : {LieKind::kFed, LieKind::kRate, LieKind::kTree, LieKind::kSum, LieKind::kList,
+                             LieKind::kBatch, LieKind::kLoss}) {
+    bool both = false;
+    for (uint64_t seed = 0; seed < 400 && !both; ++seed) {
+      Random random(seed);
+      const std::array<Lie, 2> lies = {make_lie(kind, material, random), make_lie(kind, material, random)};
+      if (lies[0].points.at(1) == lies[1].points.at(1)) continue;
+      const dispute::Verdict verdict = settle(material, lies).verdict;
+      if (verdict.outcome != dispute::Outcome::kBothWrong) continue;
+      EXPECT_TRUE(names_both(verdict.reason)) << verdict.reason;
+      both = true;
+    }
+    EXPECT_TRUE(both) << name_of(kind);
+  }
+}
+
 // By what it ended: two answers, a deadline, the game itself.
 TEST(DisputeSimulation, ARecordOfAnyEndingGivesNoOtherVerdict) {
   Material material({});

@@ -94,6 +94,21 @@ void Game::conclude(bool trainer_wrong, bool challenger_wrong, Level level, std:
            level, std::move(reason));
 }
 
+Game::Found Game::found_of(bool of_trainer, bool of_challenger, const std::string& what) {
+  return {of_trainer ? what : "", of_challenger ? what : ""};
+}
+
+void Game::conclude(const Found& found, Level level) {
+  const auto& [of_trainer, of_challenger] = found;
+  std::string reason;
+  if (!of_trainer.empty()) reason = "the trainer: " + of_trainer;
+  if (!of_trainer.empty() && !of_challenger.empty()) reason += "; ";
+  if (!of_challenger.empty()) {
+    reason += "the challenger: " + (of_challenger == of_trainer ? "the same" : of_challenger);
+  }
+  conclude(!of_trainer.empty(), !of_challenger.empty(), level, std::move(reason));
+}
+
 void Game::forfeit(bool of_trainer, bool of_challenger) {
   ISOBIT_CHECK(of_trainer || of_challenger);
   const std::string who = of_trainer && of_challenger ? "neither party" : of_trainer ? "the trainer" : "the challenger";

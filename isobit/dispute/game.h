@@ -53,6 +53,11 @@ class Game {
 
   void ask(Kind kind, bool trainer, bool challenger);
   void conclude(bool trainer_wrong, bool challenger_wrong, Level level, std::string reason);
+  // What was found of each party, by Party; "" of who is not wrong. REQUIRES something of one.
+  using Found = std::array<std::string, 2>;
+  void conclude(const Found& found, Level level);
+  // The same of both, where it is true of them.
+  static Found found_of(bool trainer, bool challenger, const std::string& what);
   void conclude(Outcome outcome, Level level, std::string reason);
 
   // One for each kind of body: whether it counts, and it is kept. game_lists.cpp, game_batch.cpp, game_value.cpp,
@@ -104,6 +109,7 @@ class Game {
 
   bool states_differ() const;
   std::array<bool, 2> false_states() const;
+  std::string why_state_is_false() const;
   const commit::Digest& log_root() const;
   std::string problem_of_list(const Side& side) const;
   std::string problem_of_sums(const Side& side) const;

@@ -13,9 +13,7 @@ Status Game::take_body(Party, BatchShowing body) {
 void Game::settle_batch() {
   const uint64_t at = question_.step - question_.first_step - 1;
   const bool a = trainer().points[at].batch != batch_, b = challenger().points[at].batch != batch_;
-  conclude(
-      a, b, Level::kStep,
-      text_of("the ", a ? "trainer" : "challenger", "'s batch of the step is of other samples ", "than the job draws"));
+  conclude(found_of(a, b, "its batch of the step is of other samples than the job draws"), Level::kStep);
 }
 
 Status Game::take_body(Party, SampleShowing body) {
@@ -30,9 +28,10 @@ Status Game::take_body(Party, SampleShowing body) {
 
 void Game::settle_sample() {
   const bool a = trainer().claim != fed_, b = challenger().claim != fed_;
-  conclude(a, b, Level::kElement,
-           text_of("the ", a ? "trainer" : "challenger", " feeds ", scoring_ ? "the evaluation" : "its step",
-                   " something else than the job's sample"));
+  conclude(
+      found_of(a, b,
+               text_of("it feeds ", scoring_ ? "the evaluation" : "its step", " something else than the job's sample")),
+      Level::kElement);
   verdict_->element->right = fed_;
 }
 

@@ -46,8 +46,9 @@ void Game::compare_state_leaves() {
     if (state) sides_[p].state = std::move(*state);
   }
   if (malformed[0] || malformed[1]) {
-    return conclude(malformed[0], malformed[1], Level::kSum,
-                    text_of("what stands at the place of state ", chunk, " of the sum is no state"));
+    return conclude(found_of(malformed[0], malformed[1],
+                             text_of("what stands at the place of state ", chunk, " of its sum is no state")),
+                    Level::kSum);
   }
   question_.chunk = static_cast<int64_t>(chunk);
   ask(Kind::kGrounds, false, true);
@@ -87,36 +88,31 @@ std::array<bool, 2> Game::false_states() const {
   return {states_differ() && sides_[0].state != behind_, states_differ() && sides_[1].state != behind_};
 }
 
+std::string Game::why_state_is_false() const {
+  return text_of("its state of the sum behind chunk ", question_.chunk, " is not what the chunk's terms make");
+}
+
 void Game::settle_element() {
   if (is_accused_) return settle_accusation();
   const bool is_long = element_->chunks() > 1;
-  std::array<bool, 2> wrong = {};
   std::optional<judge::Bits> right;
-  std::string why;
-  const auto note = [&](size_t p, const std::string& reason) {
-    wrong[p] = true;
-    if (why.empty()) why = text_of("the ", name_of(static_cast<Party>(p)), ": ", reason);
-  };
-  Level level = Level::kElement;
-  for (size_t p = 0; p < 2; ++p) {
-    if (!false_states()[p]) continue;
-    level = Level::kSum;
-    note(p, text_of("its state of the sum behind chunk ", question_.chunk, " is not what the chunk's terms make"));
-  }
+  const auto [of_trainer, of_challenger] = false_states();
+  Found found = found_of(of_trainer, of_challenger, why_state_is_false());
+  const Level level = of_trainer || of_challenger ? Level::kSum : Level::kElement;
   for (size_t p = 0; p < 2; ++p) {
     const Side& s = sides_[p];
     const auto ruling = is_long ? element_->rule(*values_, s.last, s.claim) : element_->rule(*values_, s.claim);
     if (ruling && ruling->right) continue;
     if (ruling && !states_differ()) right = ruling->expected;
-    if (!wrong[p]) note(p, ruling ? ruling->why : "the state behind its last chunk is none");
+    if (found[p].empty()) found[p] = ruling ? ruling->why : "the state behind its last chunk is none";
   }
-  if (!wrong[0] && !wrong[1]) {
+  if (found[0].empty() && found[1].empty()) {
     // Of a rounded product more than one value may be right: which of them the trainer has, its log says.
     if (!scoring_ && subject_.rules.logged && subject_.rounding.log == log::Kind::kSparse)
       return ask(Kind::kLog, true, false);
     return conclude(Outcome::kNobodyWrong, level, "both values are ones that an honest party may have");
   }
-  conclude(wrong[0], wrong[1], level, std::move(why));
+  conclude(found, level);
   verdict_->element->right = right;
   if (states_differ()) verdict_->chunk = question_.chunk;
 }

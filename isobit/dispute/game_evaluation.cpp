@@ -15,14 +15,11 @@ void Game::begin_evaluation() {
   if (trainer().evaluation == challenger().evaluation) {
     return conclude(false, true, Level::kRun, "the challenger has the same evaluation as the trainer");
   }
-  std::array<std::string, 2> problems;
+  Found problems;
   for (size_t p = 0; p < 2; ++p) {
     problems[p] = problem_of_evaluation(sides_[p].evaluation, subject_.job, samples_.count);
   }
-  const bool a = !problems[0].empty(), b = !problems[1].empty();
-  if (a || b) {
-    return conclude(a, b, Level::kRun, a ? "the trainer: " + problems[0] : "the challenger: " + problems[1]);
-  }
+  if (problems != Found()) return conclude(problems, Level::kRun);
   scoring_subject_.emplace(scoring_subject(subject_));
   question_.part = {0, samples_.count};
   ask(Kind::kSums, true, true);
@@ -66,11 +63,8 @@ std::string Game::problem_of_sums(const Side& s) const {
 
 void Game::compare_sums() {
   const bool of_items = question_.of_items;
-  const std::string of_trainer = problem_of_sums(trainer()), of_challenger = problem_of_sums(challenger());
-  if (!of_trainer.empty() || !of_challenger.empty()) {
-    return conclude(!of_trainer.empty(), !of_challenger.empty(), Level::kSum,
-                    !of_trainer.empty() ? "the trainer: " + of_trainer : "the challenger: " + of_challenger);
-  }
+  const Found problems = {problem_of_sums(trainer()), problem_of_sums(challenger())};
+  if (problems != Found()) return conclude(problems, Level::kSum);
   const auto differ = std::ranges::mismatch(trainer().sums.parts, challenger().sums.parts).in1;
   ISOBIT_CHECK(differ != trainer().sums.parts.end());  // both add up, to what differs
   const auto at = static_cast<size_t>(differ - trainer().sums.parts.begin());
@@ -105,9 +99,10 @@ void Game::begin_scoring() {
     const bool a = trainer().scores[m].count != items, b = challenger().scores[m].count != items;
     if (!a && !b) continue;
     metric_ = metrics[m].name;
-    return conclude(a, b, Level::kSum,
-                    text_of("the ", a ? "trainer" : "challenger", "'s score of the sample counts another number of ",
-                            "values than the ", items, " that there are"));
+    return conclude(found_of(a, b,
+                             text_of("its score of the sample counts another number of values than the ", items,
+                                     " that there are")),
+                    Level::kSum);
   }
   ask(Kind::kValues, true, true);
 }
@@ -146,8 +141,7 @@ void Game::settle_score() {
   const auto bits = [](const train::MetricSum& s) -> judge::Bits { return std::bit_cast<uint32_t>(s.sum.quotient(1)); };
   trainer().claim = bits(trainer().scores[0]);
   challenger().claim = bits(challenger().scores[0]);
-  conclude(a, b, Level::kElement,
-           text_of("the ", a ? "trainer" : "challenger", " scores something else for the sample than its values make"));
+  conclude(found_of(a, b, "it scores something else for the sample than its values make"), Level::kElement);
   verdict_->element->right = bits(score_);
 }
 

@@ -110,11 +110,8 @@ std::string Game::problem_of_list(const Side& side) const {
 }
 
 void Game::compare_values() {
-  const std::string of_trainer = problem_of_list(trainer()), of_challenger = problem_of_list(challenger());
-  if (!of_trainer.empty() || !of_challenger.empty()) {
-    return conclude(!of_trainer.empty(), !of_challenger.empty(), Level::kTrace,
-                    !of_trainer.empty() ? "the trainer: " + of_trainer : "the challenger: " + of_challenger);
-  }
+  const Found problems = {problem_of_list(trainer()), problem_of_list(challenger())};
+  if (problems != Found()) return conclude(problems, Level::kTrace);
   const auto found = std::ranges::mismatch(trainer().roots, challenger().roots).in1;
   if (found == trainer().roots.end()) {
     if (subject_.receipt) {
@@ -135,8 +132,9 @@ void Game::compare_values() {
 void Game::settle_rate() {
   const uint64_t i = question_.entry;
   const commit::Digest root = rate_root(schema_, i, subject_.job, question_.step);
-  conclude(trainer().roots[i] != root, challenger().roots[i] != root, Level::kValue,
-           text_of("'", entry().name, "' is another one by the job's schedule"));
+  conclude(found_of(trainer().roots[i] != root, challenger().roots[i] != root,
+                    text_of("its '", entry().name, "' is another one than by the job's schedule")),
+           Level::kValue);
 }
 
 Status Game::take_body(Party, LossShowing body) {
@@ -151,8 +149,7 @@ void Game::settle_loss() {
   has_entry_ = true;
   const uint64_t at = question_.step - question_.first_step - 1;
   const bool a = trainer().points[at].loss != loss_, b = challenger().points[at].loss != loss_;
-  conclude(a, b, Level::kValue,
-           text_of("the ", a ? "trainer" : "challenger", " claims another loss than the one among the step's values"));
+  conclude(found_of(a, b, "it claims another loss than the one among the step's values"), Level::kValue);
 }
 
 }  // namespace isobit::dispute

@@ -15,6 +15,8 @@ namespace isobit::dispute {
 
 using runtime::Standing;
 
+constexpr const char* kIllegalEntry = "its log has an entry for the element that no sum of its terms allows";
+
 // The one that the disputed step's leaf commits to.
 const commit::Digest& Game::log_root() const {
   return *sides_[0].points[question_.step - question_.first_step - 1].log_segment;
@@ -31,15 +33,21 @@ void Game::settle_by_log() {
   const runtime::Ruling ruling = element_->rule_on_entry(*exact_, log_entry_ ? &*log_entry_ : nullptr);
   const judge::Bits nearest = judge::word_of(exact_->output.rounded), said = judge::word_of(ruling.value);
   const bool is_other = trainer().claim != said;
-  const bool trainer_wrong = !ruling.taken() || (is_other && (log_entry_ || subject_.rounding.sound));
-  const bool challenger_wrong = challenger().claim != nearest && (!ruling.taken() || challenger().claim != said);
-  if (trainer_wrong || challenger_wrong) {
-    conclude(trainer_wrong, challenger_wrong, Level::kElement,
-             !trainer_wrong    ? "the challenger's value is neither that of the trainer's log nor the exact one's"
-             : !ruling.taken() ? "the trainer: its log has an entry for the element that no sum of its terms allows"
-             : log_entry_      ? "the trainer: its value is another one than its own log says"
-                               : "the trainer: its value is not what the exact one rounds to, and its log has no "
-                                 "entry, which by the sound bound every platform writes");
+  Found found;
+  if (!ruling.taken()) {
+    found[0] = kIllegalEntry;
+  } else if (is_other && log_entry_) {
+    found[0] = "its value is another one than its own log says";
+  } else if (is_other && subject_.rounding.sound) {
+    found[0] =
+        "its value is not what the exact one rounds to, and its log has no entry, which by the sound bound every "
+        "platform writes";
+  }
+  if (challenger().claim != nearest && (!ruling.taken() || challenger().claim != said)) {
+    found[1] = "its value is neither that of the trainer's log nor the exact one's";
+  }
+  if (found != Found()) {
+    conclude(found, Level::kElement);
   } else {
     conclude(Outcome::kNobodyWrong, Level::kElement,
              is_other ? "the trainer's value is not what the exact one rounds to, and its log has no entry for it; "
@@ -82,21 +90,18 @@ void Game::begin_accusation() {
 
 void Game::settle_accusation() {
   if (const auto wrong = false_states(); wrong[0] || wrong[1]) {
-    conclude(wrong[0], wrong[1], Level::kSum,
-             text_of("the ", wrong[0] ? "trainer" : "challenger", ": its state of the sum behind chunk ",
-                     question_.chunk, " is not what the chunk's terms make"));
+    conclude(found_of(wrong[0], wrong[1], why_state_is_false()), Level::kSum);
     verdict_->chunk = question_.chunk;
     return;
   }
-  if (!exact_)
-    return conclude(true, true, Level::kSum, "the state behind the last chunk, on which both agree, is none");
+  if (!exact_) return conclude(found_of(true, true, "its state behind the last chunk is none"), Level::kSum);
   const runtime::Ruling ruling = element_->rule_on_entry(*exact_, &*log_entry_);
   has_element_ = true;
   trainer().claim = judge::word_of(ruling.value);
   challenger().claim = judge::word_of(exact_->output.rounded);
-  conclude(!ruling.taken(), ruling.taken(), Level::kLog,
-           ruling.taken() ? "the challenger: the entry of the trainer's log that it names may stand"
-                          : "the trainer: its log has an entry for the element that no sum of its terms allows");
+  conclude(
+      ruling.taken() ? Found{"", "the entry of the trainer's log that it names may stand"} : Found{kIllegalEntry, ""},
+      Level::kLog);
   verdict_->element->right = challenger().claim;
 }
 

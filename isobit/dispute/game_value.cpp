@@ -26,7 +26,9 @@ void Game::begin_descent(bool of_states) {
       return s.tiles.size != leaves || (leaves == 0 && s.tiles.root != commit::merkle_root({}));
     };
     const bool a = is_none(trainer()), b = is_none(challenger());
-    if (a || b) return conclude(a, b, Level::kValue, text_of("'", entry().name, "' has ", leaves, " tiles"));
+    if (a || b)
+      return conclude(found_of(a, b, text_of("the tree of its '", entry().name, "' is not one of ", leaves, " tiles")),
+                      Level::kValue);
   }
   for (Side& s : sides_) s.going_down = of_states ? s.states.root : s.tiles.root;
   question_.part = {0, leaves};
@@ -71,8 +73,10 @@ void Game::compare_tiles() {
   };
   const bool a = malformed(trainer()), b = malformed(challenger());
   if (a || b) {
-    return conclude(a, b, Level::kValue,
-                    text_of("what stands at the place of tile ", tile, " of '", identity.name, "' is no tile of it"));
+    return conclude(
+        found_of(a, b,
+                 text_of("what stands at the place of tile ", tile, " of '", identity.name, "' is no tile of it")),
+        Level::kValue);
   }
   const ByteView of_trainer = commit::tile_elements(trainer().leaf),
                  of_challenger = commit::tile_elements(challenger().leaf);

@@ -111,6 +111,11 @@ inline const char* finding_of(Difference difference) {
   return kFindings[static_cast<size_t>(difference)];
 }
 
+// Whether a reason says what was found of each party.
+inline bool names_both(const std::string& reason) {
+  return reason.starts_with("the trainer: ") && reason.find("; the challenger: ") != std::string::npos;
+}
+
 inline void expect_ending(const Scenario& s, Difference difference, const dispute::Verdict& verdict) {
   using dispute::Outcome;
   const Outcome o = verdict.outcome;
@@ -138,6 +143,9 @@ inline void expect_ending(const Scenario& s, Difference difference, const disput
     case Ending::kNobodyWrong:
       EXPECT_EQ(o, Outcome::kNobodyWrong) << verdict.reason;
       break;
+  }
+  if (o == Outcome::kBothWrong) {
+    EXPECT_TRUE(names_both(verdict.reason)) << verdict.reason;
   }
   if (o == Outcome::kNobodyWrong) {
     EXPECT_EQ(verdict.finding, finding_of(difference)) << verdict.reason;
