@@ -291,5 +291,22 @@ TEST_F(DisputedEvaluations, GamesOfOtherSamplesKeepTheirOwn) {
   EXPECT_FALSE(first.answer(asked(Kind::kLeaf, 0, 1)));
 }
 
+// ... or to a step, which takes other states than the last one.
+TEST_F(DisputedEvaluations, AGameAboutAStepLeavesTheStateThatIsScored) {
+  for (const std::string arithmetic : kArithmetics) {
+    SCOPED_TRACE(arithmetic);
+    const Made honest =
+        make("honest_" + arithmetic, small_job({"job.arithmetic=" + arithmetic, "job.steps=4", "evaluate.samples=20"}));
+    const run::DisputeSide of = side(honest, kTrainerSeed);
+    const auto witness = run::RunWitness::open(of.open, of.platform, {}).value();
+    const auto roots = [&] { return witness->scored(3).value()->roots(0).value(); };
+    const auto before = roots();
+    ASSERT_TRUE(witness->roots(2));
+    EXPECT_TRUE(roots() == before);
+    ASSERT_TRUE(witness->values(1, {0}));
+    EXPECT_TRUE(roots() == before);
+  }
+}
+
 }  // namespace
 }  // namespace isobit::adversary

@@ -46,8 +46,8 @@ class Witness {
   // The evaluation of the last state, as this party has it; and what shows the graphs that it may run.
   virtual Expected<const verify::EvaluationTree*> evaluation() { return unavailable("there is no evaluation"); }
   virtual Expected<std::vector<verify::ScoredGraph>> scored_graphs() { return unavailable("there is no evaluation"); }
-  // The witness of the values of one sample of it: there the step does not matter. It lives as long as this one, or
-  // until it is asked for another sample.
+  // The witness of the values of one sample of it: there the step does not matter. It lives until this one is
+  // asked for a step or for another sample.
   virtual Expected<Witness*> scored(uint64_t) { return unavailable("there is no evaluation"); }
   // Of such a witness: the graph. Of any other there is none.
   virtual Expected<GraphShowing> shown_graph() { return unavailable("the graph of a step is not shown whole"); }

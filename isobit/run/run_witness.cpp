@@ -58,6 +58,7 @@ Expected<std::unique_ptr<RunReplay>> RunWitness::replay_to(uint64_t start, uint6
 // Checkpoints are somebody's word: where the one before does not lead to the state that the run commits to, the next
 // older one is taken, and in the end the initial state.
 Expected<std::unique_ptr<RunReplay>> RunWitness::stand_after(uint64_t step) {
+  scored_.reset();  // its state is the one that the trainer has
   std::vector<uint64_t> starts = replays_->starts();
   std::erase_if(starts, [&](uint64_t s) { return s > step; });
   // Who judges a run agrees with it on the states before what it doubts.

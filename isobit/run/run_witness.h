@@ -34,7 +34,6 @@ class RunWitness final : public dispute::Witness {
   const bundle::BundleReader& reader() const { return opened_.reader; }
   const Session& session() const { return session_; }
   platform::Engine& engine() { return engine_; }
-  BundleReplays& replays() { return *replays_; }
 
   const std::vector<train::TraceEntry>& schema() const override { return schema_; }
   Expected<std::vector<dispute::StepPoint>> points(uint64_t first, uint64_t last) override;
