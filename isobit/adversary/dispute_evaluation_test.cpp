@@ -4,9 +4,11 @@
 
 #include "isobit/adversary/dispute_for_test.h"
 #include "isobit/adversary/passing_witness_for_test.h"
+#include "isobit/formats/npy.h"
 #include "isobit/run/evaluation_witness.h"
 #include "isobit/run/onnx_for_test.h"
 #include "isobit/run/run_witness.h"
+#include "isobit/train/metrics.h"
 
 namespace isobit::adversary {
 namespace {
@@ -122,6 +124,59 @@ class DisputedEvaluations : public DisputeTest {
     fs::remove_all(false_run.path);
     return schema.size();
   }
+
+  // Samples of four numbers each, and three to be learnt.
+  void write_numbers() {
+    Tensor inputs(DType::kFloat32, {12, 4}), targets(DType::kFloat32, {12, 3});
+    for (int64_t i = 0; i < inputs.elements(); ++i) inputs.data<float>()[i] = static_cast<float>(i % 11 - 5) / 8;
+    for (int64_t i = 0; i < targets.elements(); ++i) targets.data<float>()[i] = static_cast<float>(i * i % 5) / 4;
+    fs::create_directories(folder_ / "data");
+    ASSERT_TRUE(formats::write_npy(folder_ / "data/inputs.npy", inputs));
+    ASSERT_TRUE(formats::write_npy(folder_ / "data/labels.npy", targets));
+    ASSERT_TRUE(formats::write_npy(folder_ / "data/test_inputs.npy", inputs));
+    ASSERT_TRUE(formats::write_npy(folder_ / "data/test_labels.npy", targets));
+  }
+  train::Job numbers_job(const std::string& model, const std::string& loss, const std::string& arithmetic) {
+    return train::parse_job(text_of("[job]\nname = \"numbers\"\nseed = 3\nsteps = 2\n[model]\n", model, "loss = \"",
+                                    loss, "\"\n[data]\ndataset = \"npy\"\nbatch = 4\npath = \"",
+                                    (folder_ / "data/").string(), "\"\n[optimizer]\nlr = 0.05\n"),
+                            "numbers", "", {"job.arithmetic=" + arithmetic})
+        .value();
+  }
+
+  // A sample that has a score of a metric is said to have none; each in a dispute of its own, by trainer and
+  // challenger. Which metrics there were.
+  std::vector<std::string> expect_each_metric_found(const train::Job& job) {
+    const Made honest = make("honest", job);
+    const auto names = train::metric_names(job.loss);
+    for (size_t m = 0; m < names.size(); ++m) {
+      SCOPED_TRACE(names[m]);
+      uint64_t sample = 0;
+      const Made made = make_scored("none", job, [&](train::SampleScores& s) {
+        const auto zero = numerics::ExactTotal::of(0);
+        while (sample + 1 < s.samples() && s.of_sample(sample)[m].sum == zero) ++sample;
+        s.sums[sample * names.size() + m].sum = zero;
+      });
+      for (const bool trainer_lies : {true, false}) {
+        run::DisputeRequest both{side(made, kTrainerSeed), side(honest, 77), {}, {}};
+        if (!trainer_lies) both = {side(honest, kTrainerSeed), side(made, 77), {}, {}};
+        (trainer_lies ? both.trainer : *both.challenger).speaks = [](dispute::Witness& computed) {
+          return std::make_unique<PerfectItems>(computed);
+        };
+        const auto result = run::dispute_runs(both);
+        EXPECT_TRUE(result) << result.error().message;
+        if (!result) continue;
+        const Verdict& v = result->verdict;
+        EXPECT_EQ(v.outcome, trainer_lies ? Outcome::kTrainerWrong : Outcome::kChallengerWrong) << v.reason;
+        EXPECT_EQ(v.level, Level::kElement) << v.reason;
+        EXPECT_EQ(v.sample, sample);
+        EXPECT_EQ(v.metric, names[m]);
+      }
+      fs::remove_all(made.path);
+    }
+    fs::remove_all(honest.path);
+    return names;
+  }
 };
 
 TEST_F(DisputedEvaluations, AnInflatedOneIsFoundAtItsFirstSample) {
@@ -234,6 +289,42 @@ TEST_F(DisputedEvaluations, AScoreOfManyValuesIsGoneDownToOne) {
       EXPECT_EQ(v.metric, "loss");
       EXPECT_EQ(v.value, "row_loss");
     }
+  }
+}
+
+// Whatever a job learns by: the inference's values, and each metric where a score is said to be none.
+TEST_F(DisputedEvaluations, OfEveryLoss) {
+  write_numbers();
+  std::set<std::string> metrics;
+  for (const std::string loss : {"mse", "l1", "huber", "bce-with-logits"}) {
+    for (const std::string arithmetic : kArithmetics) {
+      SCOPED_TRACE(text_of(loss, " ", arithmetic));
+      const train::Job job = numbers_job("builder = \"logistic\"\n", loss, arithmetic);
+      EXPECT_GE(expect_each_element_found(job, 2), 3U);
+      for (const std::string& name : expect_each_metric_found(job)) metrics.insert(name);
+    }
+  }
+  EXPECT_EQ(metrics, (std::set<std::string>{"accuracy", "loss", "mae", "mse"}));
+}
+
+TEST_F(DisputedEvaluations, OfALossThatTheNetworkComputes) {
+  write_numbers();
+  onnx::ModelForTest m(13);
+  m.input("x", {-1, 4}).input("t", {-1, 3});
+  const std::array<float, 12> weights = {0.5F, -0.25F, 0.125F, 1, -0.75F, 0.375F, -1, 0.625F, 0.25F, -0.5F, 2, -0.125F};
+  m.initializer("w", Tensor::of<float>({4, 3}, weights));
+  m.node("MatMul", {"x", "w"}, {"o"});
+  m.node("Sub", {"o", "t"}, {"d"});
+  m.node("Mul", {"d", "d"}, {"e"});
+  m.node("ReduceMean", {"e"}, {"own"}).with("keepdims", 0);
+  m.output("own");
+  run::testing::write_model(folder_ / "m.onnx", m);
+  const std::string model = text_of("onnx = \"", (folder_ / "m.onnx").string(), "\"\n");
+  for (const std::string arithmetic : kArithmetics) {
+    SCOPED_TRACE(arithmetic);
+    const train::Job job = numbers_job(model, "output", arithmetic);
+    EXPECT_GE(expect_each_element_found(job, 2), 6U);
+    EXPECT_EQ(expect_each_metric_found(job), std::vector<std::string>{"loss"});
   }
 }
 

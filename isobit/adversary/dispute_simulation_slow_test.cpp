@@ -21,6 +21,7 @@ TEST(DisputeSimulationAtLength, NoVerdictIsWrong) {
   // The faults reach what they are to reach: answers are judged, and not just dropped at the door.
   for (const Totals* t : {&played.trainer_dishonest, &played.challenger_dishonest}) {
     EXPECT_GT(t->counted, 5 * t->games);
+    EXPECT_GT(t->of_evaluations, 100U);
     for (const char* level : {"step", "trace", "value", "element", "partial sum", "conduct"}) {
       EXPECT_GT(t->levels.contains(level) ? t->levels.at(level) : 0, 10U) << level;
     }

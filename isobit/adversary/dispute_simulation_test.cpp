@@ -10,6 +10,8 @@ TEST(DisputeSimulation, EveryScenarioEndsAsItMust) {
   EXPECT_GE(played.challenger_dishonest.games, 100U);
   EXPECT_GE(played.both.games, 10U);
   EXPECT_GE(played.none.games, 100U);
+  EXPECT_GE(played.trainer_dishonest.of_evaluations, 5U);
+  EXPECT_GE(played.challenger_dishonest.of_evaluations, 5U);
 }
 
 TEST(DisputeSimulation, ASeedIsAGame) {
@@ -28,16 +30,16 @@ TEST(DisputeSimulation, ASeedIsAGame) {
   EXPECT_EQ(games.size(), 4U);
 }
 
-// Of one step, where lies of one kind meet.
+// Of one step and few samples, where lies of one kind meet.
 TEST(DisputeSimulation, OfTwoLiarsTheReasonSaysWhatWasFoundOfEach) {
-  Material material({"job.steps=1", "commit.every=1"});
+  Material material({"job.steps=1", "commit.every=1", "evaluate.samples=2"});
   for (const LieKind kind : {LieKind::kFed, LieKind::kRate, LieKind::kTree, LieKind::kSum, LieKind::kList,
                              LieKind::kBatch, LieKind::kLoss}) {
     bool both = false;
     for (uint64_t seed = 0; seed < 400 && !both; ++seed) {
       Random random(seed);
       const std::array<Lie, 2> lies = {make_lie(kind, material, random), make_lie(kind, material, random)};
-      if (lies[0].points.at(1) == lies[1].points.at(1)) continue;
+      if (lies[0].points == lies[1].points && lies[0].evaluation == lies[1].evaluation) continue;
       const dispute::Verdict verdict = settle(material, lies).verdict;
       if (verdict.outcome != dispute::Outcome::kBothWrong) continue;
       EXPECT_TRUE(names_both(verdict.reason)) << verdict.reason;

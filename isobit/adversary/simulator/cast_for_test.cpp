@@ -43,7 +43,10 @@ Cast::Cast(Material& material, const Tale& tale)
       random_(tale.seed),
       lie_(make_lie(tale.lie, material, random_)),
       claimed_(transcript_of(material, tale, lie_)),
-      challenge_(challenge_to(material, claimed_, doubted_step(material, {&lie_}), claimed_.size())),
+      challenge_(challenge_to(
+          material, claimed_,
+          tale.honest == Party::kTrainer ? doubt_of(material, truth_, lie_) : doubt_of(material, lie_, truth_),
+          tale.honest == Party::kTrainer ? lie_ : truth_, claimed_.size())),
       lying_(material.honest(), lie_, tale.honest == Party::kTrainer ? truth_ : lie_),
       truthful_(material.honest(), truth_, tale.honest == Party::kTrainer ? truth_ : lie_) {}
 

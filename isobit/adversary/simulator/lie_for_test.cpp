@@ -12,8 +12,11 @@ namespace {
 using Entry = train::TraceEntry;
 using Kind = Entry::Kind;
 
-constexpr std::array<const char*, 13> kLieNames = {"honest", "false-alarm", "state", "values", "fed",   "rate", "sum",
-                                                   "tree",   "tile",        "list",  "loss",   "batch", "log"};
+constexpr std::array<const char*, 15> kLieNames = {"honest", "false-alarm", "state", "values", "fed",
+                                                   "rate",   "sum",         "tree",  "tile",   "list",
+                                                   "loss",   "batch",       "log",   "scores", "inference"};
+
+bool is_of_evaluation(LieKind kind) { return kind == LieKind::kScores || kind == LieKind::kInference; }
 
 class Liar {
  public:
@@ -43,6 +46,11 @@ class Liar {
       lie_.values.emplace(entry, material_.honest().values(lie_.step, {entry}).value().at(entry).clone());
     }
     Tensor& tensor = lie_.values.at(entry);
+    change(tensor, where);
+    const auto identity = dispute::TensorIdentity::of(schema_[entry]);
+    lie_.roots[entry] = commit::tensor_root(identity.name, tensor, identity.layout(), material_.pool());
+  }
+  void change(Tensor& tensor, std::optional<int64_t> where) {
     const auto element = where ? *where : static_cast<int64_t>(random_.below(static_cast<uint64_t>(tensor.elements())));
     const bool is_special = random_.below(4) == 0;
     if (is_special && tensor.dtype() == DType::kFloat32) {
@@ -59,8 +67,73 @@ class Liar {
       static_cast<uint8_t*>(tensor.raw())[static_cast<size_t>(element) * size + bit / 8] ^=
           static_cast<uint8_t>(1 << bit % 8);
     }
-    const auto identity = dispute::TensorIdentity::of(schema_[entry]);
-    lie_.roots[entry] = commit::tensor_root(identity.name, tensor, identity.layout(), material_.pool());
+  }
+
+  // An element of a value of the sample's inference, any one where it is not said which.
+  void change_scored(uint64_t entry, std::optional<int64_t> where) {
+    dispute::Witness& at = *material_.honest().scored(lie_.sample).value();
+    Tensor tensor = at.values(0, {entry}).value().at(entry).clone();
+    change(tensor, where);
+    const auto identity = dispute::TensorIdentity::of(at.schema()[entry]);
+    lie_.scored_roots[entry] = commit::tensor_root(identity.name, tensor, identity.layout(), material_.pool());
+    lie_.scored_values.insert_or_assign(entry, std::move(tensor));
+  }
+  // ... elements of so many values at most.
+  void change_inference(uint64_t values) {
+    const auto& schema = material_.honest().scored(lie_.sample).value()->schema();
+    for (uint64_t n = 0; n < values; ++n) {
+      const uint64_t entry = random_.below(schema.size());
+      if (Shape(schema[entry].dims).elements() > 0) change_scored(entry, std::nullopt);
+    }
+  }
+
+  train::SampleScores honest_scores() {
+    const verify::EvaluationTree& tree = *material_.honest().evaluation().value();
+    train::SampleScores scores;
+    for (const train::Metric& m : tree.evaluation().metrics) scores.metrics.push_back(m.name);
+    for (uint64_t i = 0; i < tree.samples(); ++i) {
+      const auto& sums = tree.node(i, 1).sums;
+      scores.sums.insert(scores.sums.end(), sums.begin(), sums.end());
+    }
+    return scores;
+  }
+  // A hit is none, or the other way round; of a loss another one.
+  void change_score(train::SampleScores& scores, uint64_t sample, size_t metric) {
+    train::MetricSum& sum = scores.sums[sample * scores.metrics.size() + metric];
+    sum.sum = numerics::ExactTotal::of(sum.sum == numerics::ExactTotal::of(1) ? 0 : 1);
+  }
+  void claim(const train::SampleScores& scores) {
+    lie_.tree.emplace(scores);
+    lie_.evaluation = lie_.tree->evaluation();
+  }
+
+  void change_scores() {
+    train::SampleScores scores = honest_scores();
+    const size_t metrics = scores.metrics.size();
+    lie_.sample = random_.below(scores.samples());
+    change_score(scores, lie_.sample, random_.below(metrics));
+    if (lie_.kind == LieKind::kInference) {
+      change_inference(1 + random_.below(3));
+      return claim(scores);
+    }
+    switch (random_.below(4)) {
+      case 0:
+        break;
+      case 1:
+        for (uint64_t i = lie_.sample; i < scores.samples(); i += 3) change_score(scores, i, random_.below(metrics));
+        break;
+      case 2:
+        ++scores.sums[lie_.sample * metrics + random_.below(metrics)].count;
+        break;
+      case 3: {  // no tree has such totals
+        lie_.evaluation = material_.honest().evaluation().value()->evaluation();
+        train::MetricSum& total = lie_.evaluation->metrics[random_.below(metrics)].total;
+        total.sum =
+            total.sum == numerics::ExactTotal::of(0) ? numerics::ExactTotal::of(1) : numerics::ExactTotal::of(0);
+        return;
+      }
+    }
+    claim(scores);
   }
 
   void change_state() {
@@ -189,6 +262,9 @@ class Liar {
       case LieKind::kLoss:
       case LieKind::kBatch:
         break;
+      case LieKind::kScores:
+      case LieKind::kInference:
+        return change_scores();
     }
     claim_points();
   }
@@ -246,7 +322,7 @@ std::vector<commit::Digest> leaves_with_no_tile(Material& material, const Lie& l
 Lie make_lie(LieKind kind, Material& material, Random& random) {
   Lie lie;
   lie.kind = kind;
-  lie.step = 1 + random.below(material.subject().rules.steps);
+  if (!is_of_evaluation(kind)) lie.step = 1 + random.below(material.subject().rules.steps);
   Liar(lie, material, random).tell();
   return lie;
 }
@@ -264,21 +340,44 @@ Lie lie_about(Material& material, uint64_t step, uint64_t entry, int64_t element
   return lie;
 }
 
-uint64_t doubted_step(const Material& material, std::initializer_list<const Lie*> lies) {
-  const verify::TranscriptRules& rules = material.transcript().rules();
-  uint64_t step = material.differs_at().value_or(rules.steps);
-  for (const Lie* lie : lies) {
-    if (!lie->points.empty()) step = std::min(step, lie->step);
-  }
-  const uint64_t every = rules.commit_every;
-  return std::min((step + every - 1) / every * every, rules.steps);
+Lie lie_about_sample(Material& material, uint64_t sample, size_t metric,
+                     std::optional<std::pair<uint64_t, int64_t>> element) {
+  Lie lie;
+  lie.kind = LieKind::kInference;
+  lie.sample = sample;
+  Random random(1);
+  Liar liar(lie, material, random);
+  train::SampleScores scores = liar.honest_scores();
+  liar.change_score(scores, sample, metric);
+  if (element) liar.change_scored(element->first, element->second);
+  liar.claim(scores);
+  return lie;
 }
 
-dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed, uint64_t last,
-                                uint64_t leaves) {
+Doubt doubt_of(const Material& material, const Lie& trainer, const Lie& challenger) {
+  const verify::TranscriptRules& rules = material.transcript().rules();
+  const uint64_t every = rules.commit_every, whole = material.transcript().size();
+  uint64_t step = material.differs_at().value_or(rules.steps);
+  for (const Lie* lie : {&trainer, &challenger}) {
+    if (lie->is_of_steps()) step = std::min(step, lie->step);
+  }
+  const bool in_steps = material.differs_at() || trainer.is_of_steps() || challenger.is_of_steps();
+  if (!in_steps && (trainer.evaluation || challenger.evaluation)) return {rules.steps, whole, true};
+  const uint64_t last = std::min((step + every - 1) / every * every, rules.steps);
+  return {last, rules.has_state(last) ? last + 1 : whole, false};
+}
+
+dispute::Challenge challenge_to(Material& material, const verify::Transcript& claimed, const Doubt& doubt,
+                                const Lie& challenger, uint64_t leaves) {
   const verify::SignedHead head =
       verify::sign_head(claimed.sized_root(leaves), material.terms(), run::testing::key(kTrainerSeed));
-  return dispute::make_challenge(material.parts(), claimed, head, last).value();
+  if (!doubt.of_evaluation) return dispute::make_challenge(material.parts(), claimed, head, doubt.last).value();
+  dispute::Witness& honest = material.honest(dispute::Party::kChallenger);
+  return dispute::make_challenge(
+             material.parts(), claimed, head,
+             dispute::EvaluationClaim{challenger.evaluation.value_or(honest.evaluation().value()->evaluation()),
+                                      honest.scored_graphs().value()})
+      .value();
 }
 
 verify::Transcript claimed_transcript(const Material& material, const Lie& lie) {
@@ -293,49 +392,13 @@ verify::Transcript claimed_transcript(const Material& material, const Lie& lie) 
       step->log_segment = point.log_segment;
       if (step->state_root) step->state_root = point.state_root;
     }
-    if (auto* last = std::get_if<verify::FinalLeaf>(&leaf); last != nullptr && lie.points.contains(last->steps)) {
-      last->state_root = lie.points.at(last->steps).state_root;
+    if (auto* last = std::get_if<verify::FinalLeaf>(&leaf); last != nullptr) {
+      if (lie.points.contains(last->steps)) last->state_root = lie.points.at(last->steps).state_root;
+      if (lie.evaluation) last->evaluation = *lie.evaluation;
     }
     ISOBIT_CHECK(claimed.append(leaf).has_value());
   }
   return claimed;
-}
-
-Expected<std::vector<dispute::StepPoint>> LyingWitness::points(uint64_t first, uint64_t last) {
-  ISOBIT_TRY(auto points, computed().points(first, last));
-  for (uint64_t t = first + 1; t <= last; ++t) {
-    if (lie_.points.contains(t)) points[t - first - 1] = lie_.points.at(t);
-  }
-  return points;
-}
-
-Expected<std::vector<commit::TensorRoot>> LyingWitness::roots(uint64_t step) {
-  ISOBIT_TRY(auto roots, computed().roots(step));
-  if (step != lie_.step) return roots;
-  for (const auto& [entry, root] : lie_.roots) roots[entry] = root;
-  if (lie_.drops_value) roots.pop_back();
-  return roots;
-}
-
-Expected<std::map<uint64_t, Tensor>> LyingWitness::values(uint64_t step, const std::set<uint64_t>& entries) {
-  ISOBIT_TRY(auto values, computed().values(step, entries));
-  if (step != lie_.step) return values;
-  for (auto& [entry, tensor] : values) {
-    if (lie_.values.contains(entry)) tensor = lie_.values.at(entry);
-  }
-  return values;
-}
-
-Expected<verify::LogTree> LyingWitness::log(uint64_t step) {
-  if (of_trainer_.log && of_trainer_.step == step) return *of_trainer_.log;
-  ISOBIT_TRY(verify::LogTree tree, computed().log(step));
-  return tree;
-}
-
-Expected<std::optional<runtime::EntryPlace>> LyingWitness::illegal_entry(uint64_t step) {
-  if (lie_.log && lie_.step == step) return lie_.accused;
-  if (of_trainer_.log && of_trainer_.step == step) return of_trainer_.forged_entry;
-  return std::optional<runtime::EntryPlace>();
 }
 
 }  // namespace isobit::adversary::simulator

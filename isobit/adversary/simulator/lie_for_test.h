@@ -21,6 +21,8 @@ enum class LieKind : uint8_t {
   kLoss,        // the loss of a step
   kBatch,       // the samples of a step
   kLog,         // of a trainer: an entry of a step's log that may not stand; of a challenger: that there is one
+  kScores,      // the evaluation: scores of samples, how many values one has, or the totals
+  kInference,   // a score, and elements of values of that sample's inference
 };
 // As scenarios and schedules have it: "honest", "false-alarm", "state", ...
 const char* name_of(LieKind kind);
@@ -38,6 +40,14 @@ struct Lie {
   std::optional<verify::LogTree> log;  // of a trainer, of this step, with
   std::optional<runtime::EntryPlace> forged_entry;
   std::optional<runtime::EntryPlace> accused;  // by a challenger: an entry that may stand
+  // Of the evaluation: what it is said to come to, the tree that is shown for it, and values of a sample's inference.
+  std::optional<verify::Evaluation> evaluation;
+  std::optional<verify::EvaluationTree> tree;
+  uint64_t sample = 0;
+  std::map<uint64_t, Tensor> scored_values;
+  std::map<uint64_t, commit::TensorRoot> scored_roots;
+
+  bool is_of_steps() const { return !points.empty(); }
 };
 
 inline constexpr std::string_view kNoTile = "no tile";
@@ -49,16 +59,25 @@ Lie make_lie(LieKind kind, Material& material, Random& random);
 // One element of a value of a step is another one, and of the state after it, so that the lie is found there. Of a long
 // sum with the state behind its last chunk false.
 Lie lie_about(Material& material, uint64_t step, uint64_t entry, int64_t element);
+// The first value of a metric of a sample's scores is another one, and of the sample's inference an element of a value.
+Lie lie_about_sample(Material& material, uint64_t sample, size_t metric,
+                     std::optional<std::pair<uint64_t, int64_t>> element);
 
 // The transcript of a trainer who lies so.
 verify::Transcript claimed_transcript(const Material& material, const Lie& lie);
 
-// The last step of the first interval between committed states in which one of these lies shows, or in which honest
-// parties differ; the job's where neither does.
-uint64_t doubted_step(const Material& material, std::initializer_list<const Lie*> lies);
-// The challenge to the interval that ends there, under the head over so many leaves.
-dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed, uint64_t last,
-                                uint64_t leaves);
+// What a challenger doubts who lies so or not, where the trainer lies so or not: the first interval between committed
+// states in which one of these lies shows, or in which honest parties differ; where there is none the evaluation, if
+// they differ in that; else the last interval.
+struct Doubt {
+  uint64_t last = 0;          // step of the interval
+  uint64_t least_leaves = 0;  // under the head that is shown
+  bool of_evaluation = false;
+};
+Doubt doubt_of(const Material& material, const Lie& trainer, const Lie& challenger);
+// The challenge to that, under the head over so many leaves.
+dispute::Challenge challenge_to(Material& material, const verify::Transcript& claimed, const Doubt& doubt,
+                                const Lie& challenger, uint64_t leaves);
 
 class LyingWitness final : public adversary::testing::PassingWitness {
  public:
@@ -70,10 +89,14 @@ class LyingWitness final : public adversary::testing::PassingWitness {
   Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) override;
   Expected<verify::LogTree> log(uint64_t step) override;
   Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) override;
+  Expected<const verify::EvaluationTree*> evaluation() override;
+  Expected<dispute::Witness*> scored(uint64_t sample) override;
 
  private:
+  class Scored;
   const Lie& lie_;
   const Lie& of_trainer_;
+  std::shared_ptr<Scored> scored_;
 };
 
 }  // namespace isobit::adversary::simulator

@@ -99,6 +99,57 @@ Expected<verify::ShownSample> CachedWitness::sample(uint64_t step, int64_t posit
   return samples_.at(key);
 }
 
+// Another question may have led the witness elsewhere in between.
+class CachedWitness::OfSample final : public dispute::Witness {
+ public:
+  OfSample(dispute::Witness& run, uint64_t sample, std::vector<train::TraceEntry> schema)
+      : run_(run), sample_(sample), schema_(std::move(schema)) {}
+  const std::vector<train::TraceEntry>& schema() const override { return schema_; }
+  Expected<std::vector<dispute::StepPoint>> points(uint64_t first, uint64_t last) override {
+    return at().points(first, last);
+  }
+  Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) override { return at().roots(step); }
+  Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) override {
+    return at().values(step, entries);
+  }
+  dispute::ShownNode node(uint64_t index) override { return at().node(index); }
+  const verify::GraphTree& graph() const override { return at().graph(); }
+  Expected<Tensor> given(const dispute::Operand& operand) override { return at().given(operand); }
+  Expected<verify::ShownLeaves> batch(uint64_t step) override { return at().batch(step); }
+  Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override { return at().sample(step, position); }
+  Expected<dispute::GraphShowing> shown_graph() override { return at().shown_graph(); }
+  Expected<std::vector<train::MetricSum>> items(uint64_t metric) override { return at().items(metric); }
+  Expected<verify::LogTree> log(uint64_t step) override { return at().log(step); }
+  Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) override {
+    return at().illegal_entry(step);
+  }
+
+ private:
+  dispute::Witness& at() const { return *run_.scored(sample_).value(); }
+
+  dispute::Witness& run_;
+  const uint64_t sample_;
+  const std::vector<train::TraceEntry> schema_;
+};
+
+Expected<dispute::Witness*> CachedWitness::scored(uint64_t sample) {
+  if (!scored_.contains(sample)) {
+    ISOBIT_TRY(const dispute::Witness* at, computed_.scored(sample));
+    const auto of_sample = std::make_shared<OfSample>(computed_, sample, at->schema());
+    scored_[sample] = {of_sample, std::make_shared<CachedWitness>(*of_sample)};
+  }
+  return scored_.at(sample).second.get();
+}
+
+Expected<dispute::GraphShowing> CachedWitness::shown_graph() {
+  if (!shown_graph_) {
+    ISOBIT_TRY(shown_graph_, computed_.shown_graph());
+  }
+  return *shown_graph_;
+}
+
+Expected<std::vector<train::MetricSum>> CachedWitness::items(uint64_t metric) { return computed_.items(metric); }
+
 Expected<verify::LogTree> CachedWitness::log(uint64_t step) { return computed_.log(step); }
 
 Expected<std::optional<runtime::EntryPlace>> CachedWitness::illegal_entry(uint64_t step) {
@@ -141,9 +192,13 @@ void Material::differ(run::OpenRequest open, Difference difference) {
 }
 
 Material::Material(const std::vector<std::string>& overrides, Difference difference, uint64_t step)
-    : folder_(text_of("simulated_", static_cast<int>(difference), "_", step, "_",
-                      to_hex(commit::sha256(as_bytes(text_of_all(overrides)))))) {
-  const train::Job job = job_of(with_near_ties(overrides, difference));
+    : Material(job_of(with_near_ties(overrides, difference)),
+               text_of("simulated_", static_cast<int>(difference), "_", step, "_",
+                       to_hex(commit::sha256(as_bytes(text_of_all(overrides))))),
+               difference, step) {}
+
+Material::Material(const train::Job& job, const std::string& folder, Difference difference, uint64_t step)
+    : folder_(folder) {
   const fs::path path = folder_ / "run";
   run::TrainRequest request = run::testing::train_request(path, job);
   // An honest platform whose sums fall so is not at hand: what it would have written is made.

@@ -41,8 +41,15 @@ class CachedWitness final : public dispute::Witness {
   Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override;
   Expected<verify::LogTree> log(uint64_t step) override;
   Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) override;
+  Expected<const verify::EvaluationTree*> evaluation() override { return computed_.evaluation(); }
+  Expected<std::vector<verify::ScoredGraph>> scored_graphs() override { return computed_.scored_graphs(); }
+  // Here it stays, whatever is asked of another step or sample.
+  Expected<dispute::Witness*> scored(uint64_t sample) override;
+  Expected<dispute::GraphShowing> shown_graph() override;
+  Expected<std::vector<train::MetricSum>> items(uint64_t metric) override;
 
  private:
+  class OfSample;
   dispute::Witness& computed_;
   std::map<std::pair<uint64_t, uint64_t>, std::vector<dispute::StepPoint>> points_;
   std::map<uint64_t, std::vector<commit::TensorRoot>> roots_;
@@ -50,6 +57,8 @@ class CachedWitness final : public dispute::Witness {
   std::map<uint64_t, dispute::ShownNode> nodes_;
   std::map<uint64_t, verify::ShownLeaves> batches_;
   std::map<std::pair<uint64_t, int64_t>, verify::ShownSample> samples_;
+  std::map<uint64_t, std::pair<std::shared_ptr<OfSample>, std::shared_ptr<CachedWitness>>> scored_;
+  std::optional<dispute::GraphShowing> shown_graph_;
 };
 
 inline constexpr uint8_t kClientSeed = 1, kTrainerSeed = 2, kRefereeSeed = 3, kChallengerSeed = 77, kStrangerSeed = 99;
@@ -71,6 +80,10 @@ class Material {
   static std::unique_ptr<Material> of_honest_parties(const std::vector<std::string>& overrides, Difference difference,
                                                      uint64_t step);
 
+  static std::unique_ptr<Material> of_job(const train::Job& job) {
+    return std::unique_ptr<Material>(new Material(job, "simulated_" + job.name, Difference::kNone, 0));
+  }
+
   // The trainer's, and the challenger's where they differ.
   dispute::Witness& honest() { return *honest_; }
   dispute::Witness& honest(dispute::Party party) {
@@ -87,6 +100,7 @@ class Material {
 
  private:
   Material(const std::vector<std::string>& overrides, Difference difference, uint64_t step);
+  Material(const train::Job& job, const std::string& folder, Difference difference, uint64_t step);
   bool differs();
   void differ(run::OpenRequest open, Difference difference);
 

@@ -14,7 +14,7 @@ namespace isobit::adversary::simulator {
 
 // Of the games in which one side is honest, or none is, or both are.
 struct Totals {
-  uint64_t games = 0, under_faults = 0, seconds = 0, turns = 0;
+  uint64_t games = 0, under_faults = 0, of_evaluations = 0, seconds = 0, turns = 0;
   std::map<std::string, uint64_t> outcomes, levels;
   Traffic traffic;
   uint64_t counted = 0, restarts = 0, dropped_restarts = 0;
@@ -25,6 +25,7 @@ struct Totals {
   void add(const GameEnd& end) {
     ++games;
     under_faults += end.traffic.has_faults() ? 1 : 0;
+    of_evaluations += end.of_evaluation ? 1 : 0;
     seconds += end.seconds;
     turns += end.turns;
     ++outcomes[name_of(end.verdict.outcome)];
@@ -73,6 +74,7 @@ inline void print_table(const Columns& columns) {
   };
   row("games", [](const Totals& t) { return t.games; });
   row("of these under faults", [](const Totals& t) { return t.under_faults; });
+  row("of these about the evaluation", [](const Totals& t) { return t.of_evaluations; });
   row("turns", [](const Totals& t) { return t.turns; });
   for (uint8_t i = 0; i <= static_cast<uint8_t>(dispute::Outcome::kNobodyWrong); ++i) {
     const std::string name = name_of(static_cast<dispute::Outcome>(i));

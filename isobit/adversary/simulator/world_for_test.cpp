@@ -295,10 +295,9 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
   const std::array<Lie, 2> lies = {lie(scenario.trainer), lie(scenario.challenger)};
   const verify::Transcript claimed = claimed_transcript(material, lies[0]);
   // Of the heads that the trainer signed, any that covers the interval.
-  const uint64_t last = doubted_step(material, {&lies[0], &lies[1]}),
-                 least = claimed.rules().has_state(last) ? last + 1 : claimed.size();
-  const dispute::Challenge challenge =
-      challenge_to(material, claimed, last, least + random.below(claimed.size() - least + 1));
+  const Doubt doubt = doubt_of(material, lies[0], lies[1]);
+  const dispute::Challenge challenge = challenge_to(
+      material, claimed, doubt, lies[1], doubt.least_leaves + random.below(claimed.size() - doubt.least_leaves + 1));
   Network network(scenario.network, random, end.traffic);
   std::array<Machine, 2> machines = {
       Machine(scenario, Party::kTrainer, material, lies[0], lies[0], claimed, challenge, random, end.traffic),
@@ -333,6 +332,7 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
   const dispute::RefereeNode& node = *referee.node();
   end.verdict = *node.referee().verdict();
   ISOBIT_CHECK(end.verdict.outcome == node.closing()->outcome);
+  end.of_evaluation = doubt.of_evaluation;
   end.turns = node.referee().question().turn;
   end.seconds = closed_at;
   end.referee = referee.counts();
@@ -360,15 +360,18 @@ Settled settle(Material& material, const std::array<Lie, 2>& lies, std::optional
     const auto receipt = referee.receive(players[p].sign(q, body));
     ISOBIT_CHECK(receipt.counts);
   };
-  const uint64_t last = doubted_step(material, {&lies[0], &lies[1]});
-  say(1, referee.question(), challenge_to(material, claimed, last, head.value_or(claimed.size())));
+  const Doubt doubt = doubt_of(material, lies[0], lies[1]);
+  say(1, referee.question(), challenge_to(material, claimed, doubt, lies[1], head.value_or(claimed.size())));
   while (!referee.verdict()) {
     const dispute::Question q = referee.question();
     for (size_t p = 0; p < 2; ++p) {
       if (q.asked[p]) say(p, q, players[p].answer(q).value());
     }
   }
-  return {*referee.verdict(), referee.question().turn, referee.counts()};
+  return {*referee.verdict(),
+          referee.question().turn,
+          referee.counts(),
+          {material.subject().engagement, referee.record(), {}}};
 }
 
 }  // namespace isobit::adversary::simulator

@@ -20,6 +20,7 @@ struct Traffic {
 struct GameEnd {
   dispute::Verdict verdict;
   uint64_t turns = 0, seconds = 0;
+  bool of_evaluation = false;
   Traffic traffic;
   dispute::Referee::Counts referee;
   dispute::RefereeNode::Counts restarts;
@@ -39,6 +40,7 @@ struct Settled {
   dispute::Verdict verdict;
   uint64_t turns = 0;
   dispute::Referee::Counts counts;
+  dispute::Record record;
 };
 Settled settle(Material& material, const std::array<Lie, 2>& lies, std::optional<uint64_t> head = std::nullopt);
 
