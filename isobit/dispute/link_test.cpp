@@ -172,6 +172,37 @@ TEST(Link, AnAnswerThatWasHalfSavedWasNeverGiven) {
   }
 }
 
+// As a power cut leaves a file that had its new size already.
+TEST(Link, AnAnswerWithZerosInPlaceOfItsEndWasNeverGiven) {
+  Trainer trainer;
+  const Bytes question = encode(asked(1, {kChallenge}));
+  const Bytes first = trainer.open().receive(question, 1).at(0);
+  const Bytes next = encode(asked(2, {kChallenge, said_by_trainer(first)}));
+  const size_t whole = trainer.disk.size();
+  PartyNode(trainer.open()).receive(next, 2);
+  const Bytes both = trainer.disk;
+  for (size_t written = whole; written <= both.size() - 8; written += 7) {
+    for (const size_t beyond : {size_t{0}, size_t{3}, size_t{4096}}) {
+      trainer.disk = both;
+      std::fill(trainer.disk.begin() + static_cast<std::ptrdiff_t>(written), trainer.disk.end(), uint8_t{0});
+      trainer.disk.resize(both.size() + beyond);
+      PartyNode node = trainer.open();
+      ASSERT_EQ(node.whole(), whole) << written;
+      trainer.disk.resize(whole);
+      EXPECT_EQ(node.receive(question, 3).at(0), first);
+      EXPECT_EQ(node.receive(next, 3).size(), 1U);
+    }
+  }
+  // Behind answers that were given zeros alone change nothing, and answers behind zeros are not forgotten.
+  trainer.disk = both;
+  trainer.disk.resize(both.size() + 512);
+  EXPECT_EQ(trainer.open().whole(), both.size());
+  trainer.disk = both;
+  std::fill(trainer.disk.begin() + static_cast<std::ptrdiff_t>(whole) - 8,
+            trainer.disk.begin() + static_cast<std::ptrdiff_t>(whole), uint8_t{0});
+  EXPECT_EQ(trainer.open().whole(), both.size());
+}
+
 TEST(Link, APartyAnswersItsRefereeInItsGameAlone) {
   Trainer trainer;
   PartyNode node = trainer.open();
@@ -245,9 +276,17 @@ TEST(Link, AForfeitThatCannotBeSavedIsNotSaidYetAndOneThatWasSavedStays) {
   EXPECT_EQ(again->record(), referee->record());
   EXPECT_EQ(again->tick(1000).size(), 2U);
   EXPECT_EQ(again->whole(), judge.disk.size());
-  // Half of it was never said.
-  judge.disk.resize(judge.disk.size() / 2);
+  // Half of it was never said, also where the other half is zeros.
+  const Bytes said = judge.disk;
+  judge.disk.resize(said.size() / 2);
   EXPECT_FALSE(judge.open(1000)->closing());
+  for (size_t written = 0; written <= said.size() - 8; ++written) {
+    judge.disk = said;
+    std::fill(judge.disk.begin() + static_cast<std::ptrdiff_t>(written), judge.disk.end(), uint8_t{0});
+    const std::unique_ptr<RefereeNode> torn = judge.open(1000);
+    EXPECT_FALSE(torn->closing()) << written;
+    EXPECT_EQ(torn->whole(), 0U);
+  }
 }
 
 TEST(Link, WhoNeverChallengesForfeitsAndTheRecordShowsIt) {

@@ -31,20 +31,27 @@ Expected<PartyNode> PartyNode::open(const verify::EngagementTerms& terms, Role r
 Status PartyNode::restore(ByteView saved) {
   ByteView rest = saved;
   while (const auto entry = take_saved_entry(rest)) {
-    ByteReader r(*entry, text_of("saved answer ", given_.size()));
-    ISOBIT_RETURN_IF_ERROR(read_frame(r, kGivenTag, kVersion));
-    ISOBIT_TRY(const ByteView asked, r.bytes("question", entry->size()));
-    ISOBIT_TRY(const ByteView bytes, r.bytes("answer", entry->size()));
-    ISOBIT_RETURN_IF_ERROR(r.finish());
-    ISOBIT_TRY(const Asked question, decode_question(asked, "saved question"));
-    ISOBIT_TRY(const Message message, decode_message(bytes, "saved answer"));
-    if (message.turn != question.question.turn || (!given_.empty() && message.turn <= given_.back().question.turn)) {
-      return unreadable("the saved answers are not in the order of the turns: they are of another game, or changed");
-    }
-    given_.push_back({question.question, Bytes(bytes.begin(), bytes.end()), commit::sha256(message.body)});
+    auto given = read_given(*entry);
+    if (may_be_torn(*entry, rest) && (!given || !verify_message(*decode_message(given->message, ""), terms_))) break;
+    if (!given) return tl::unexpected<Error>(std::move(given).error());
+    given_.push_back(*std::move(given));
     whole_ = saved.size() - rest.size();
   }
   return {};
+}
+
+Expected<PartyNode::Given> PartyNode::read_given(ByteView entry) const {
+  ByteReader r(entry, text_of("saved answer ", given_.size()));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kGivenTag, kVersion));
+  ISOBIT_TRY(const ByteView asked, r.bytes("question", entry.size()));
+  ISOBIT_TRY(const ByteView bytes, r.bytes("answer", entry.size()));
+  ISOBIT_RETURN_IF_ERROR(r.finish());
+  ISOBIT_TRY(const Asked question, decode_question(asked, "saved question"));
+  ISOBIT_TRY(const Message message, decode_message(bytes, "saved answer"));
+  if (message.turn != question.question.turn || (!given_.empty() && message.turn <= given_.back().question.turn)) {
+    return unreadable("the saved answers are not in the order of the turns: they are of another game, or changed");
+  }
+  return Given{question.question, Bytes(bytes.begin(), bytes.end()), commit::sha256(message.body)};
 }
 
 std::vector<Bytes> PartyNode::ignore(Ignored why) {

@@ -42,8 +42,8 @@ class PartyNode {
 
   // saved: all that was kept of this game, in order; nothing at its beginning. restarted: the party lost its memory,
   // and says so to the referee with the first question that it has no answer to. Nothing is owned but the functions and
-  // the key. kUnreadable: the saved bytes are not such; an incomplete end, as a kill leaves it, is none: cut the file
-  // to whole() bytes before more is kept.
+  // the key. kUnreadable: the saved bytes are not such; an incomplete end, as a kill or a power cut leaves it, is none:
+  // cut the file to whole() bytes before more is kept.
   static Expected<PartyNode> open(const verify::EngagementTerms& terms, Role role, Answer answer, Save save,
                                   ByteView saved, bool restarted);
 
@@ -69,6 +69,7 @@ class PartyNode {
   PartyNode(const verify::EngagementTerms& terms, Role role, Answer answer, Save save)
       : terms_(terms), role_(std::move(role)), answer_(std::move(answer)), save_(std::move(save)) {}
   Status restore(ByteView saved);
+  Expected<Given> read_given(ByteView entry) const;
   std::vector<Bytes> ignore(Ignored why);
   bool knows(const std::vector<Referee::Said>& said, size_t answers) const;
   std::vector<Bytes> take_question(const Asked& asked);

@@ -36,29 +36,37 @@ Expected<std::unique_ptr<RefereeNode>> RefereeNode::open(Subject subject, const 
   return node;
 }
 
-// One after the other: text tag, u32 version, u8 kind, bytes.
 Status RefereeNode::restore(ByteView saved) {
   ByteView rest = saved;
   while (const auto entry = take_saved_entry(rest)) {
-    ByteReader r(*entry, "saved dispute");
-    ISOBIT_RETURN_IF_ERROR(read_frame(r, kKeptTag, kVersion));
-    ISOBIT_TRY(const uint8_t kind, r.u8("kind"));
-    ISOBIT_TRY(const ByteView bytes, r.bytes("what counted", entry->size()));
-    ISOBIT_RETURN_IF_ERROR(r.finish());
-    if (referee_.verdict()) return unreadable("saved dispute: something follows its end");
-    if (kind == static_cast<uint8_t>(Kept::kMessage)) {
-      const auto receipt = referee_.receive(bytes);
-      if (!receipt.counts) return unreadable("saved dispute: a message does not count: " + receipt.why_not);
-    } else if (kind == static_cast<uint8_t>(Kept::kForfeit)) {
-      ISOBIT_TRY(const Closing closing, decode_closing(bytes, "saved dispute"));
-      ISOBIT_RETURN_IF_ERROR(referee_.expire(closing.outcome));
-    } else if (kind == static_cast<uint8_t>(Kept::kEquivocation)) {
-      ISOBIT_TRY(const Equivocation two, decode_equivocation(bytes, "saved dispute"));
-      ISOBIT_RETURN_IF_ERROR(referee_.convict(two));
-    } else {
-      return r.fail("kind", text_of("is ", int{kind}, ", at most 2"));
-    }
+    const Status restored = restore_entry(*entry);
+    if (!restored && may_be_torn(*entry, rest)) break;
+    ISOBIT_RETURN_IF_ERROR(restored);
     whole_ = saved.size() - rest.size();
+  }
+  return {};
+}
+
+// text tag, u32 version, u8 kind, bytes. An error: nothing of it counts.
+Status RefereeNode::restore_entry(ByteView entry) {
+  ByteReader r(entry, "saved dispute");
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kKeptTag, kVersion));
+  ISOBIT_TRY(const uint8_t kind, r.u8("kind"));
+  ISOBIT_TRY(const ByteView bytes, r.bytes("what counted", entry.size()));
+  ISOBIT_RETURN_IF_ERROR(r.finish());
+  if (referee_.verdict()) return unreadable("saved dispute: something follows its end");
+  if (kind == static_cast<uint8_t>(Kept::kMessage)) {
+    const auto receipt = referee_.receive(bytes);
+    if (!receipt.counts) return unreadable("saved dispute: a message does not count: " + receipt.why_not);
+  } else if (kind == static_cast<uint8_t>(Kept::kForfeit)) {
+    ISOBIT_TRY(const Closing closing, decode_closing(bytes, "saved dispute"));
+    if (!verify_closing(closing, terms())) return unreadable("saved dispute: the forfeit is not signed by its referee");
+    ISOBIT_RETURN_IF_ERROR(referee_.expire(closing.outcome));
+  } else if (kind == static_cast<uint8_t>(Kept::kEquivocation)) {
+    ISOBIT_TRY(const Equivocation two, decode_equivocation(bytes, "saved dispute"));
+    ISOBIT_RETURN_IF_ERROR(referee_.convict(two));
+  } else {
+    return r.fail("kind", text_of("is ", int{kind}, ", at most 2"));
   }
   return {};
 }

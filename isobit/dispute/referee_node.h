@@ -57,6 +57,7 @@ class RefereeNode {
   RefereeNode(Subject subject, const commit::PublicKey& challenger, commit::SecretKey key, uint64_t repeat_every,
               Save save);
   Status restore(ByteView saved);
+  Status restore_entry(ByteView entry);
   void keep(Kept kind, ByteView bytes);
   bool is_saved();
   Closing closing_of(Outcome outcome) const;

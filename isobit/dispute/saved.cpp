@@ -1,8 +1,16 @@
 #include "isobit/dispute/saved.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace isobit::dispute {
+namespace {
+
+bool is_zero(ByteView bytes) {
+  return std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0; });
+}
+
+}  // namespace
 
 std::optional<ByteView> take_saved_entry(ByteView& rest) {
   uint64_t length = 0;
@@ -12,6 +20,11 @@ std::optional<ByteView> take_saved_entry(ByteView& rest) {
   const ByteView entry = rest.subspan(sizeof length, length);
   rest = rest.subspan(sizeof length + length);
   return entry;
+}
+
+bool may_be_torn(ByteView entry, ByteView behind) {
+  constexpr size_t kZeros = 8;
+  return is_zero(entry.last(std::min(kZeros, entry.size()))) && is_zero(behind);
 }
 
 Bytes saved_entry(ByteView content) {
