@@ -77,6 +77,35 @@ TEST(DisputeCosts, SumsOfManyTimesAsManyTerms) {
   EXPECT_LT(b.bytes, 2 * a.bytes);
 }
 
+// Of a lie about the last element of the value that the last convolution of a sample's inference makes.
+TEST(DisputeCosts, AnEvaluationOfManyTimesAsManySamples) {
+  Material few({"evaluate.samples=4"}), many({"evaluate.samples=360"});
+  std::vector<Cost> costs;
+  for (Material* material : {&few, &many}) {
+    const auto& schema = material->honest().scored(3).value()->schema();
+    uint64_t entry = 0;
+    for (uint64_t i = 0; i < schema.size(); ++i) {
+      if (schema[i].name.starts_with("conv")) entry = i;
+    }
+    const auto identity = dispute::TensorIdentity::of(schema.at(entry));
+    const Lie lie = lie_about_sample(*material, 3, 0, std::pair(entry, identity.shape().elements() - 1));
+    const Settled settled = settle(*material, {lie, Lie{}});
+    EXPECT_EQ(settled.verdict.outcome, dispute::Outcome::kTrainerWrong) << settled.verdict.reason;
+    EXPECT_EQ(settled.verdict.op, "Conv");
+    EXPECT_EQ(settled.verdict.sample, uint64_t{3});
+    const auto tiles = static_cast<uint64_t>(identity.grid().tiles());
+    // Challenge, graph, values, tiles, leaf, node, grounds, and the descents.
+    EXPECT_EQ(settled.turns, 7 + descents(material == &few ? 4 : 360) + descents(tiles));
+    costs.push_back({settled.turns, settled.counts.bytes - settled.counts.list_bytes, settled.counts.list_bytes, tiles,
+                     schema.size()});
+  }
+  // Both show 128 parts with three sums each, and those of the nodes above them, and once more where there are more.
+  const uint64_t of_sums = 2 * 256 * (32 + 3 * (56 + 16));
+  EXPECT_LT(costs[1].bytes, costs[0].bytes + 2 * of_sums);
+  EXPECT_LT(costs[1].bytes, 400'000U);
+  EXPECT_EQ(costs[1].list_bytes, costs[0].list_bytes);
+}
+
 TEST(DisputeCosts, NetworksOfMoreOperators) {
   const std::vector<std::string> resnet = {"model.builder=resnet", "model.width=4", "data.batch=8"};
   std::vector<std::string> deeper = resnet;
