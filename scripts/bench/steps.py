@@ -50,7 +50,7 @@ class Torch:
     """A process that waits for its turn."""
 
     def __init__(self, bench, name, folder, way):
-        self.bytes, self.way, self.bench = 0, way, bench
+        self.bytes, self.libraries, self.way, self.bench = 0, 0, way, bench
         command = [bench.python, "-B", os.path.join(HERE, "torch_steps.py"), name, folder, way, str(bench.options.processors)]
         with open(os.path.join(folder, f"{way}.log"), "w", encoding="utf-8") as log:
             self.running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
@@ -63,7 +63,7 @@ class Torch:
             said = json.loads(self.running.stdout.readline())
         except (OSError, ValueError):
             self.bench.fail(f"PyTorch, {self.way}, ended; see {self.way}.log in {self.bench.options.work}")
-        self.bytes = said["bytes"]
+        self.bytes, self.libraries = said["bytes"], said["libraries"]
         return said["seconds"]
 
     def end(self):
@@ -107,6 +107,7 @@ def measure(bench, name):
                 rounds[who].append(statistics.median(contestants[who].steps(counts[who])))
         bench.keep("steps", name, bench.options.processors, program,
                    {"seconds": rounds, "bytes": {who: c.bytes for who, c in contestants.items()}, "steps": counts,
+                    "libraries": contestants["eager"].libraries,
                     "ways": {who: c.way for who, c in contestants.items() if who != "isobit"}},
                    place=list(networks.NETWORKS).index(name))
 

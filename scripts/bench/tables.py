@@ -117,7 +117,7 @@ def steps(results):
     about = f"""`isobit train` on the jobs of `examples/jobs`, `ordered-1`, without commitments and checkpoints, beside PyTorch 2.15 on the same
 {records[0]['threads'] if records else '?'} threads, eager and compiled (`torch.compile`), each in the better of its memory formats, with its fused optimizers. All take the same random
 data in the same batches. In turn: a round is two seconds of steps of each, three steps at least, and its median counts; shown are medians over rounds,
-"x" is PyTorch's time over isobit's within a round. MB is the most memory that a process took; PyTorch's has its libraries in it, some 500 MB."""
+"x" is PyTorch's time over isobit's within a round. MB is the most memory that a process took, {max((r.get('libraries', 0) for r in records), default=0) / 1e6:.0f} of PyTorch's by its libraries alone."""
     return [about, "", *lines], records
 
 

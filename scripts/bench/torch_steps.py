@@ -1,5 +1,5 @@
 """Takes training steps of a network in PyTorch, as many as each line of the standard input says, and prints a line of JSON
-with their seconds and the most memory that was taken so far.
+with their seconds, the most memory that was taken so far and how much of it the libraries took alone.
 
 usage: torch_steps.py NAME FOLDER WAY THREADS    WAY: eager or compiled, and -channels-last for that memory format
 """
@@ -95,7 +95,12 @@ def optimizer_of(job, module):
     return torch.optim.AdamW(groups, lr=o["lr"], betas=(o.get("beta1", 0.9), o.get("beta2", 0.999)), fused=True)
 
 
+def most_memory():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def main():
+    libraries = most_memory()
     name, folder, way, threads = sys.argv[1:]
     torch.set_num_threads(int(threads))
     torch.manual_seed(1)
@@ -128,7 +133,7 @@ def main():
             begin = time.perf_counter()
             step()
             seconds.append(time.perf_counter() - begin)
-        print(json.dumps({"seconds": seconds, "bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}), flush=True)
+        print(json.dumps({"seconds": seconds, "bytes": most_memory(), "libraries": libraries}), flush=True)
 
 
 if __name__ == "__main__":
