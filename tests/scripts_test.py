@@ -127,6 +127,19 @@ class Scripts(unittest.TestCase):
             self.assertEqual("measured on a busy machine" in text, busy, text)
             self.assertIn("| net B=1 | 2000.0 | 2000.0 | 1.00 | 0.50 | 1.50 |", text)
 
+    def test_bench_says_how_a_program_beside_isobit_ended(self):
+        # Makes the folder of a network, takes the steps that compile, and is killed when it is asked for more.
+        self.program("libraries/bin/python", """#!/bin/sh
+case "$2" in *networks.py) exec mkdir -p "$4";; esac
+read count; echo '{"seconds": [1, 1], "bytes": 1, "libraries": 1}'; read count; kill -9 $$
+""")
+        self.program("build/bin/isobit", "#!/bin/sh\n")
+        done = self.script("bench/run", os.path.join(self.dir, "libraries"), "--build", os.path.join(self.dir, "build"), "--only",
+                           "steps", "--filter", "tiny-gpt", "--busy", "--out", os.path.join(self.dir, "out"))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("run: PyTorch, eager, ended with exit code -9; its errors are in ", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
     def test_what_others_compute_is_told_from_what_is_computed_here(self):
         def busy(seconds):
             end = time.monotonic() + seconds

@@ -52,7 +52,8 @@ class Torch:
     def __init__(self, bench, name, folder, way):
         self.bytes, self.libraries, self.way, self.bench = 0, 0, way, bench
         command = [bench.python, "-B", os.path.join(HERE, "torch_steps.py"), name, folder, way, str(bench.options.processors)]
-        with open(os.path.join(folder, f"{way}.log"), "w", encoding="utf-8") as log:
+        self.log = os.path.join(folder, f"{way}.log")
+        with open(self.log, "w", encoding="utf-8") as log:
             self.running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
         self.steps(2)  # compiles
 
@@ -62,12 +63,14 @@ class Torch:
             self.running.stdin.flush()
             said = json.loads(self.running.stdout.readline())
         except (OSError, ValueError):
-            self.bench.fail(f"PyTorch, {self.way}, ended; see {self.way}.log in {self.bench.options.work}")
+            self.end()
+            self.bench.fail(f"PyTorch, {self.way}, ended with exit code {self.running.returncode}; its errors are in {self.log}")
         self.bytes, self.libraries = said["bytes"], said["libraries"]
         return said["seconds"]
 
     def end(self):
-        self.running.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it has ended by itself
+            self.running.stdin.close()
         self.running.wait()
 
 
