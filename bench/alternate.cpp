@@ -12,23 +12,21 @@
 //
 // The process may run on N processors only, since that is how oneDNN's TBB is told how many threads to take; the others
 // are told by their functions. Every library waits for work in its own way, which may be spinning; before it is
-// anybody's turn all sleep for longer than any of them spins.
+// anybody's turn all sleep for longer than any of them spins. Every thread that computes is bound to a processor of its
+// own, since the system may leave two that were woken together on one for a while (threads.h).
 #include "bench/alternate.h"
 
-#include <dirent.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
-#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
 
+#include "bench/threads.h"
 #include "isobit/base/text.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/matmul/matmul.h"
@@ -37,7 +35,9 @@ namespace isobit::bench {
 namespace {
 
 constexpr auto kPause = std::chrono::milliseconds(50);
-constexpr const char* kSpinMilliseconds = "20";  // of Intel's OpenMP; OpenBLAS spins for 2^26 cycles
+// How long Intel's OpenMP and OpenBLAS spin: long enough for the next call of a turn. OpenBLAS's own 2^28 cycles would
+// outlast the pause, and the next one's turn had a processor less.
+constexpr const char *kSpinMilliseconds = "20", *kSpinLogCycles = "25";
 
 struct Options {
   int threads = 1, rounds = 7;
@@ -46,11 +46,6 @@ struct Options {
   std::string only;
   bool list = false;
 };
-
-[[noreturn]] void end(const std::string& message) {
-  std::fprintf(stderr, "%s\n", message.c_str());
-  std::exit(2);
-}
 
 Options parse(int argc, char** argv) {
   Options o;
@@ -85,21 +80,6 @@ Options parse(int argc, char** argv) {
   return o;
 }
 
-// Confines this process to so many processors, the last that it may run on.
-void confine(int threads) {
-  cpu_set_t may, shall;
-  CPU_ZERO(&shall);
-  sched_getaffinity(0, sizeof may, &may);
-  int left = threads;
-  for (int cpu = CPU_SETSIZE - 1; cpu >= 0 && left > 0; --cpu) {
-    if (!CPU_ISSET(cpu, &may)) continue;
-    CPU_SET(cpu, &shall);
-    --left;
-  }
-  if (left > 0) end(text_of("expected ", threads, " processors, ", left, " are missing"));
-  sched_setaffinity(0, sizeof shall, &shall);
-}
-
 // The libraries read their environment when they are loaded, hence the second start.
 void start_again_with_environment(char** argv) {
   if (std::getenv("ISOBIT_BENCH_STARTED")) return;
@@ -108,45 +88,15 @@ void start_again_with_environment(char** argv) {
   setenv("MKL_THREADING_LAYER", "INTEL", 1);
   setenv("MKL_DYNAMIC", "FALSE", 1);
   setenv("KMP_BLOCKTIME", kSpinMilliseconds, 1);
+  setenv("KMP_LIBRARY", "turnaround", 1);  // each thread has a processor
+  setenv("OPENBLAS_THREAD_TIMEOUT", kSpinLogCycles, 1);
   setenv("OCL_ICD_FILENAMES", text_of(folder ? folder : ISOBIT_BENCH_LIBRARIES, "/lib/libintelocl.so").c_str(), 1);
   // What older versions needed slows current ones down.
-  for (const char* name : {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OPENBLAS_THREAD_TIMEOUT", "OMP_NUM_THREADS",
-                           "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_WAIT_POLICY", "KMP_AFFINITY"}) {
+  for (const char* name : {"OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
+                           "OPENBLAS_NUM_THREADS", "OMP_WAIT_POLICY", "KMP_AFFINITY"}) {
     unsetenv(name);
   }
   execv("/proc/self/exe", argv);
-}
-
-// Nanoseconds that each thread of this process has run.
-std::map<std::string, uint64_t> running_times() {
-  std::map<std::string, uint64_t> times;
-  DIR* tasks = opendir("/proc/self/task");
-  while (const dirent* entry = tasks ? readdir(tasks) : nullptr) {
-    if (entry->d_name[0] == '.') continue;
-    std::ifstream file(text_of("/proc/self/task/", entry->d_name, "/schedstat"));
-    uint64_t ran = 0;
-    if (file >> ran) times[entry->d_name] = ran;
-  }
-  if (tasks) closedir(tasks);
-  return times;
-}
-
-// How many threads share the work of a large product.
-int threads_of(const std::function<void(const Product&)>& sgemm) {
-  const int64_t n = 1024;
-  const Operand a(n * n, 1), b(n * n, 2), c(n * n, 3);
-  const Product p{n, n, n, false, false, a.data(), b.data(), c.data()};
-  sgemm(p);
-  std::this_thread::sleep_for(kPause);
-  const auto before = running_times();
-  for (int i = 0; i < 20; ++i) sgemm(p);
-  uint64_t most = 0;  // of a thread
-  std::vector<uint64_t> ran;
-  for (const auto& [thread, time] : running_times()) {
-    ran.push_back(time - (before.contains(thread) ? before.at(thread) : 0));
-    most = std::max(most, ran.back());
-  }
-  return static_cast<int>(std::count_if(ran.begin(), ran.end(), [&](uint64_t t) { return t > most / 5; }));
 }
 
 void isobit_sgemm(int threads, const Product& p) {
@@ -158,17 +108,18 @@ void isobit_sgemm(int threads, const Product& p) {
   kernels::matmul({kernels::best_isa(), &pool_of(threads)}, args);
 }
 
-// Ends the program where a library takes more threads than it was told, or fewer. On a busy machine one that somebody
-// before it left spinning may be counted, too, hence three tries.
-void check_threads(const Setting& setting) {
-  const auto check = [&](const std::string& name, const std::function<void(const Product&)>& sgemm) {
-    int found = 0;
-    for (int left = 3; left > 0 && found != setting.threads; --left) found = threads_of(sgemm);
-    if (found != setting.threads) end(text_of(name, " computes on ", found, " threads, expected ", setting.threads));
-  };
-  if (setting.wanted("isobit")) check("isobit", [&](const Product& p) { isobit_sgemm(setting.threads, p); });
-  for (const Rival& rival : setting.blas) check(rival.name, rival.sgemm);
-  if (setting.wanted("onednn")) check("onednn", onednn::sgemm);
+// Every contestant with a product that takes a while.
+std::vector<Computing> computing(const Setting& setting) {
+  std::vector<Computing> all;
+  if (setting.wanted("isobit")) {
+    all.push_back({"isobit", [n = setting.threads](const Product& p) { isobit_sgemm(n, p); }});
+  }
+  for (const Rival& rival : setting.blas) all.push_back({rival.name, rival.sgemm});
+  if (setting.wanted("onednn")) {
+    all.push_back({"onednn:sgemm", onednn::sgemm});
+    all.push_back({"onednn:matmul", [](const Product& p) { onednn::matmul(p).run(); }});
+  }
+  return all;
 }
 
 void print_context(const Setting& setting) {
@@ -186,8 +137,11 @@ std::string rounded(double seconds) {
   return text;
 }
 
-double time_once(const Contestant& contestant, int threads, int64_t runs) {
+double time_once(const Contestant& contestant, int threads, int64_t runs, double warm) {
   std::this_thread::sleep_for(kPause);
+  const double woken = seconds(0);
+  do contestant.prepared.run();
+  while (seconds(0) - woken < warm);
   const double begin = seconds(threads);
   for (int64_t i = 0; i < runs; ++i) contestant.prepared.run();
   return (seconds(threads) - begin) / static_cast<double>(runs);
@@ -208,7 +162,7 @@ void measure(const Case& one, const Setting& setting, const Options& o) {
   for (int round = 0; round < o.rounds; ++round) {
     for (size_t i = 0; i < contestants.size(); ++i) {
       const size_t at = (i + static_cast<size_t>(round)) % contestants.size();
-      times[at].push_back(time_once(contestants[at], setting.threads, runs[at]));
+      times[at].push_back(time_once(contestants[at], setting.threads, runs[at], o.seconds));
     }
   }
   std::string line = text_of("{\"name\": \"", one.name, "\", \"flops\": ", one.flops, ", \"seconds\": {");
@@ -243,7 +197,8 @@ int main(int argc, char** argv) {
   };
   setting.blas = blas_libraries(o.threads, setting.wanted);
   print_context(setting);
-  check_threads(setting);
+  check_threads(o.threads, computing(setting), true);
   for (const Case& one : chosen) measure(one, setting, o);
+  check_threads(o.threads, computing(setting), false);
   return 0;
 }

@@ -92,9 +92,10 @@ faster. Means are geometric ones over rows; small networks have tables of their 
 compared, on several the wall's.
 
 All run in one process, in turn, after their results were checked (isobit's matmul bit for bit against the scalar reference,
-on a sample). The process may run on as many processors as threads are measured, and each library is seen to compute on that many. Waiting threads of
-one library would take a processor from the next: before every turn all sleep for 50 ms, longer than any of them spins. MKL runs
-on its Intel OpenMP threads with `KMP_BLOCKTIME=20`, oneDNN on TBB, OpenBLAS on its own: there is no OpenMP runtime that two share.
+on a sample). The process may run on as many processors as threads are measured; each library is seen to compute on that many threads, and each of
+these is bound to a processor of its own. Waiting threads of one library would take a processor from the next: before every turn all sleep
+for 50 ms, longer than any of them spins, and then 20 ms of work are not counted. MKL runs on its Intel OpenMP threads (`KMP_BLOCKTIME=20`,
+`KMP_LIBRARY=turnaround`), oneDNN on TBB, OpenBLAS on its own (`OPENBLAS_THREAD_TIMEOUT=25`): there is no OpenMP runtime that two share.
 
 In matmul oneDNN counts by the better of its sgemm and its matmul primitive; in convolution by the best of three
 layouts of images, its own choice, nchw and nhwc, with weights as it wants them; reordering is not timed. OpenBLAS and MKL
