@@ -112,10 +112,7 @@ class Part {
       direct_right_ = !p_.padded && ceil_div(whole.rows, tiling_.mr) <= kDirectPanels && readable_columns(right_, k0);
       p_.padded ? pad_right(whole.column, whole.columns, k0, terms)
                 : pack_right(whole.column, whole.columns, k0, terms);
-      step_.load_block = chunk % kChunksPerBlock != 0;
-      step_.load_result = chunk >= kChunksPerBlock;
-      step_.last = chunk + 1 == chunk_count_;
-      step_.end_block = step_.last || (chunk + 1) % kChunksPerBlock == 0;
+      begin_chunk(step_, chunk, chunk_count_);
       for (int64_t i = 0; i < whole.rows; i += mc_) sweep(whole, i, std::min(mc_, whole.rows - i), k0);
     }
   }

@@ -51,15 +51,16 @@ inline constexpr int kMaxRows = 24;
 inline constexpr int kMaxWidth = 64;  // of a packed panel, in elements
 inline constexpr int kFmaChains = 12;
 
-// One chunk of one tile. Element (r, k) of the left panel is left[k * rows + r] (`tile`, `windows`) or
-// left[r * left_row_stride + k] (`rows`); row k of the right panel has vectors * lanes elements. The terms of `windows`
-// and `taps` come in runs: vector v of term i of one lies at windows[v] + run.right + i * right_k_stride. Its left
-// element is that of term run.left + i of the panel (`windows`), or
-// left[r * left_row_stride + run.left + i] (`taps`). block and result are the tile's running totals,
-// row after row.
+// Terms one after another, counted from their first: where they begin on either side.
 struct TermRun {
   int64_t left, right, terms;
 };
+
+// One chunk of one tile. Element (r, k) of the left panel is left[k * rows + r] (`tile`, `windows`) or
+// left[r * left_row_stride + k] (`rows`); row k of the right panel has vectors * lanes elements. The terms of `windows`
+// and `taps` come in runs, not counted by `terms`: vector v of term i of one lies at windows[v] + run.right + i *
+// right_k_stride. Its left element is that of term run.left + i of the panel (`windows`), or left[r * left_row_stride +
+// run.left + i] (`taps`). block and result are the tile's running totals, row after row.
 template <class T>
 struct TileStep {
   int64_t terms;

@@ -14,8 +14,6 @@ namespace {
 // measurement, free to change.
 constexpr int64_t kCopyBytes = 640 << 10, kTotalBytes = 1 << 20, kMostCopied = 2 << 20;
 
-int64_t first_of(int64_t size, int64_t part, int64_t parts) { return size * part / parts; }
-
 // How the images and the rows of outputs are cut.
 template <class T>
 struct Layout {
@@ -25,17 +23,13 @@ struct Layout {
   int64_t channels;                // of a chunk, but the last
   int64_t bands, band_rows;        // of the grid
   int64_t ranges;                  // of panels
+  int64_t total_bytes;             // of a block, at most
 
   Layout(const Table<T>& kernels, const Problem<T>& p) : lanes(kernels.lanes) {
     const product::WindowGrid& grid = p.right.grid;
     images = p.n / (grid.grid_h * grid.grid_w);
     blocks = ceil_div(images, lanes);
-    double least = std::numeric_limits<double>::infinity();
-    for (int v = 1; v <= kMaxVectors; ++v) {
-      if (!kernels.max_rows[v - 1]) continue;
-      const double cost = grid_cost(kernels, p.m, blocks * lanes, v);
-      if (cost < least) least = cost, vectors = v;
-    }
+    vectors = best_width(kernels, p.m, blocks * lanes).vectors;
     groups = ceil_div(blocks, vectors);
     panels = ceil_div(p.m, kernels.max_rows[vectors - 1]);
     channels = std::min(grid.channels, p.order.chunk / grid.tap_count);
@@ -48,6 +42,8 @@ struct Layout {
     bands = ceil_div(grid.grid_h, band_rows);
     const int64_t positions = ceil_div(grid.grid_h, bands) * grid.grid_w;
     ranges = std::clamp<int64_t>(ceil_div(p.m * positions, total_places), 1, panels);
+    const int64_t rows = std::min(p.m, ceil_div(panels, ranges) * kernels.max_rows[vectors - 1]);
+    total_bytes = rows * positions * vectors * lanes * static_cast<int64_t>(sizeof(T));
   }
 
   // Of one place of the plane in a chunk.
@@ -61,13 +57,6 @@ struct Layout {
     return most - least;
   }
 };
-
-// Positions of an axis at which a tap meets a place.
-int64_t hits(int64_t positions, int64_t step, int64_t tap, int64_t places) {
-  const int64_t begin = tap >= 0 ? 0 : ceil_div(-tap, step);
-  const int64_t end = tap >= places ? 0 : std::min(positions, (places - 1 - tap) / step + 1);
-  return std::max<int64_t>(0, end - begin);
-}
 
 // A group of images, a band of positions and a range of rows, through all chunks.
 template <class T>
@@ -102,11 +91,7 @@ class Block {
       const int64_t k0 = chunk * p_.order.chunk, terms = std::min(p_.order.chunk, p_.order.period - k0);
       const int64_t channels = terms / grid_.tap_count;
       fill(k0 / grid_.tap_count, channels);
-      step_.terms = terms;
-      step_.load_block = chunk % kChunksPerBlock != 0;
-      step_.load_result = chunk >= kChunksPerBlock;
-      step_.last = chunk + 1 == chunk_count_;
-      step_.end_block = step_.last || (chunk + 1) % kChunksPerBlock == 0;
+      begin_chunk(step_, chunk, chunk_count_);
       for (int64_t y = extent_.top; y < extent_.bottom; ++y) {
         for (int64_t x = 0; x < grid_.grid_w; ++x) position(y, x, k0, channels);
       }
@@ -269,10 +254,11 @@ double cost_by_images(const Table<T>& kernels, const Problem<T>& p) {
   const Layout<T> layout(kernels, p);
   const int64_t rows = std::min(grid.plane_h, (layout.band_rows - 1) * grid.step_h + 1 + layout.reach_of(grid));
   if (rows * grid.plane_w * layout.place_bytes() > kMostCopied) return kNever;
+  if (layout.total_bytes > 4 * kTotalBytes) return kNever;  // of lines that are long by padding alone
   int64_t met = 0;
   for (int64_t t = 0; t < grid.tap_count; ++t) {
-    met += hits(grid.grid_h, grid.step_h, grid.taps[t].y, grid.plane_h) *
-           hits(grid.grid_w, grid.step_w, grid.taps[t].x, grid.plane_w);
+    met += Met(0, grid.grid_h, grid.step_h, grid.taps[t].y, grid.plane_h).count() *
+           Met(0, grid.grid_w, grid.step_w, grid.taps[t].x, grid.plane_w).count();
   }
   const auto area = static_cast<double>(grid.grid_h * grid.grid_w), taps = static_cast<double>(grid.tap_count);
   const auto fmas = static_cast<double>(p.m), channels = static_cast<double>(grid.channels);

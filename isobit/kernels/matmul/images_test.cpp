@@ -23,7 +23,7 @@ int compute_all(const KernelContext& ctx, const Product<T>& product) {
   int count = 0;
   for (int64_t q = 0; q < product::part_count(w); ++q) {
     const product::WindowPart part(w, q, product::Missing::kSkipped);
-    const PartWeights<T> weights(product, part);
+    const PartWeights<T> weights(product, part, std::nullopt);
     const Problem<T> p = problem_of(product, part, weights);
     if (p.n == 0) continue;
     const bool goes = std::isfinite(cost_by_images(table_of<T>(ctx.isa), p));
@@ -95,6 +95,18 @@ TEST(ByImages, RandomShapesHaveTheReferenceBits) {
 TEST(ByImages, LargeShapesHaveTheReferenceBits) {
   EXPECT_GT(check<float>({18, 32, 17, 18, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 1), 0);
   EXPECT_GT(check<float>({16, 592, 2, 3, 20, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 2), 0);
+}
+
+// Lines that are long by padding alone would have running totals of as many positions.
+TEST(ByImages, WhatTakesMuchMemoryGoesAnotherWay) {
+  for (const int64_t padding : {int64_t{1}, int64_t{1} << 20}) {
+    const ConvShape s{.n = 16, .ic = 16, .oc = 16, .kw = 3, .pad_left = 1, .pad_right = padding};
+    const auto product = product::product_of<float>(s, Direction::kForward, nullptr, nullptr, nullptr, nullptr);
+    const product::WindowPart part(product.geometry.right.windows, 0, product::Missing::kSkipped);
+    const PartWeights<float> weights(product, part, std::nullopt);
+    const double cost = cost_by_images(table_of<float>(best_isa()), problem_of(product, part, weights));
+    EXPECT_EQ(std::isfinite(cost), padding == 1);
+  }
 }
 
 }  // namespace

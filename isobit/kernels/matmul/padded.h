@@ -24,8 +24,6 @@ class Padded {
 
   int64_t vectors() const { return vectors_; }  // of one image
   int64_t plane() const { return plane_; }      // elements from one channel's copy to the next
-  // Elements of a copy that a vector of positions stands for, on average.
-  int64_t elements_of(int64_t vectors) const { return (vectors * plane_ + vectors_ - 1) / vectors_; }
 
   // The runs of terms of a chunk of so many channels: within one they are a plane apart. They are counted from where a
   // vector lies.

@@ -29,6 +29,24 @@ Operand<T> windowed(const product::Side& side, const T* data, const product::Win
   return op;
 }
 
+template <class T>
+Problem<T> problem_of(const product::Product<T>& product) {
+  const product::Geometry& g = product.geometry;
+  Problem<T> p;
+  p.m = g.m;
+  p.n = g.n;
+  p.order = g.order;
+  p.out = g.out;
+  p.c = product.out;
+  p.bias = product.bias;
+  p.bias_per_row = g.bias_side == product::BiasSide::kRows;
+  p.bias_batch_stride = g.bias_batch_stride;
+  p.batch = g.batches;
+  if (g.right.kind != product::SideKind::kPositions) p.left = strided(g.left, product.left);
+  if (g.right.kind == product::SideKind::kStrided) p.right = strided(g.right, product.right);
+  return p;
+}
+
 }  // namespace
 
 template <class T>
@@ -73,29 +91,11 @@ Operand<T> PartWeights<T>::as_rows(const KernelContext& ctx, const Table<T>& ker
 template <class T>
 bool PartWeights<T>::are_finite() const {
   const product::Geometry& g = product_->geometry;
-  return may_skip_missing_taps(product_->left, g.batches * g.m * g.k);
+  return finite_ ? *finite_ : may_skip_missing_taps(product_->left, g.batches * g.m * g.k);
 }
 
 template class PartWeights<float>;
 template class PartWeights<double>;
-
-template <class T>
-Problem<T> problem_of(const product::Product<T>& product) {
-  const product::Geometry& g = product.geometry;
-  Problem<T> p;
-  p.m = g.m;
-  p.n = g.n;
-  p.order = g.order;
-  p.out = g.out;
-  p.c = product.out;
-  p.bias = product.bias;
-  p.bias_per_row = g.bias_side == product::BiasSide::kRows;
-  p.bias_batch_stride = g.bias_batch_stride;
-  p.batch = g.batches;
-  if (g.right.kind != product::SideKind::kPositions) p.left = strided(g.left, product.left);
-  if (g.right.kind == product::SideKind::kStrided) p.right = strided(g.right, product.right);
-  return p;
-}
 
 template <class T>
 Problem<T> problem_of(const product::Product<T>& product, const product::WindowPart& part,
@@ -125,11 +125,12 @@ void run_parts(const KernelContext& ctx, const Product<T>& product) {
   if (g.m == 0 || g.n == 0 || g.batches == 0) return;
   if (g.right.kind == product::SideKind::kStrided) return compute(ctx, problem_of(product));
   const product::Windows& w = g.right.windows;
-  const bool skips = product::part_count(w) > 1 && may_skip_missing_taps(product.left, g.batches * g.m * g.k);
-  const auto missing = skips ? product::Missing::kSkipped : product::Missing::kDisplaced;
+  std::optional<bool> finite;
+  if (product::part_count(w) > 1) finite = may_skip_missing_taps(product.left, g.batches * g.m * g.k);
+  const auto missing = finite.value_or(false) ? product::Missing::kSkipped : product::Missing::kDisplaced;
   for (int64_t q = 0; q < product::part_count(w); ++q) {
     const product::WindowPart part(w, q, missing);
-    const PartWeights<T> weights(product, part);
+    const PartWeights<T> weights(product, part, finite);
     compute(ctx, problem_of(product, part, weights));
   }
 }

@@ -1,6 +1,9 @@
 // What the driver (gemm.cpp) computes. Internal to it.
 #pragma once
 
+#include <algorithm>
+#include <optional>
+
 #include "isobit/kernels/matmul/gemm.h"
 #include "isobit/kernels/matmul/padded.h"
 #include "isobit/kernels/product/geometry.h"
@@ -11,8 +14,9 @@ namespace isobit::kernels::gemm {
 template <class T>
 class PartWeights {
  public:
-  // REQUIRES that both outlive it.
-  PartWeights(const product::Product<T>& product, const product::WindowPart& part) : product_(&product), part_(&part) {}
+  // finite: whether no weight is Inf or NaN, where that is known. REQUIRES that both outlive it.
+  PartWeights(const product::Product<T>& product, const product::WindowPart& part, std::optional<bool> finite)
+      : product_(&product), part_(&part), finite_(finite) {}
 
   int64_t terms() const { return product_->geometry.right.windows.channels * part_->grid.tap_count; }
   // What row `row` of all batches has of the block of channels that begins with `channel`, to `to`. Returns how many.
@@ -25,6 +29,16 @@ class PartWeights {
  private:
   const product::Product<T>* product_;
   const product::WindowPart* part_;
+  std::optional<bool> finite_;
+};
+
+// The positions [begin, end) of those from `first` up to `last` of an axis at which a tap meets a place (layout.h).
+struct Met {
+  int64_t begin, end;
+  Met(int64_t first, int64_t last, int64_t step, int64_t tap, int64_t places)
+      : begin(std::max(first, tap >= 0 ? 0 : (-tap + step - 1) / step)),
+        end(std::max(begin, tap >= places ? 0 : std::min(last, (places - 1 - tap) / step + 1))) {}
+  int64_t count() const { return end - begin; }
 };
 
 // A product whose sides are laid out as it reads them, or a part of one.

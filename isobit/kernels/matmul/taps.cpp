@@ -12,39 +12,30 @@ namespace {
 
 // Of a unit's running totals, so that they stay in a second-level cache. Found by measurement, free to change.
 constexpr int64_t kTotalBytes = 640 << 10;
-
-int64_t first_of(int64_t size, int64_t part, int64_t parts) { return size * part / parts; }
+// Of a chunk, which is a whole line at least, and of all its runs: what is larger goes another way.
+constexpr int64_t kMostTerms = 4096, kRunBytes = 640 << 10;
 
 // How channels and columns, which are the output channels, are cut.
 template <class T>
 struct Layout {
-  int64_t vectors = 1, groups = 1;                        // of columns
-  int64_t panels = 1, ranges = 1;                         // of channels; of panels
-  double cost = std::numeric_limits<double>::infinity();  // cycles for a term of all, under one tap
+  Width width;             // of a tile; its cost is of a term of all, under one tap
+  int64_t groups, panels;  // of columns, a tile wide; of channels
+  int64_t ranges;          // of panels
+  int64_t total_bytes;     // of a unit, at most
 
   Layout(const Table<T>& kernels, const Problem<T>& p, int64_t threads) {
     const product::WindowGrid& grid = p.right.grid;
-    for (int v = 1; v <= kMaxVectors; ++v) {
-      if (!kernels.max_rows[v - 1]) continue;
-      const double of_tiles = grid_cost(kernels, grid.channels, p.m, v);
-      if (of_tiles < cost) cost = of_tiles, vectors = v;
-    }
-    groups = ceil_div(ceil_div(p.m, kernels.lanes), vectors);
-    panels = ceil_div(grid.channels, kernels.max_rows[vectors - 1]);
-    const int64_t totals = grid.channels * grid.tap_count * vectors * kernels.lanes * static_cast<int64_t>(sizeof(T));
-    const int64_t wanted = std::max(ceil_div(totals, kTotalBytes), ceil_div(2 * threads, p.batch * groups));
+    width = best_width(kernels, grid.channels, p.m);
+    groups = ceil_div(ceil_div(p.m, kernels.lanes), width.vectors);
+    const int64_t most_rows = kernels.max_rows[width.vectors - 1];
+    panels = ceil_div(grid.channels, most_rows);
+    const int64_t row_bytes = grid.tap_count * width.vectors * kernels.lanes * static_cast<int64_t>(sizeof(T));
+    const int64_t wanted =
+        std::max(ceil_div(grid.channels * row_bytes, kTotalBytes), ceil_div(2 * threads, p.batch * groups));
     ranges = std::clamp<int64_t>(wanted, 1, panels);
+    total_bytes = std::min(grid.channels, ceil_div(panels, ranges) * most_rows) * row_bytes;
   }
 };
-
-// Places of an axis that a tap meets: positions [begin, end).
-struct Met {
-  int64_t begin, end;
-};
-Met met(int64_t first, int64_t last, int64_t step, int64_t tap, int64_t places) {
-  const int64_t begin = tap >= 0 ? 0 : ceil_div(-tap, step), end = tap >= places ? 0 : (places - 1 - tap) / step + 1;
-  return {std::max(first, begin), std::min(last, end)};
-}
 
 // Some output channels and some channels, through all chunks.
 template <class T>
@@ -81,14 +72,13 @@ class Unit {
       const int64_t terms = std::min(p_.order.chunk, p_.order.period - begin);
       kernels_.pack(left_, panel_, nullptr, wide_, extent_.column, extent_.columns, k0, terms);
       const bool skips = may_skip_missing_taps(panel_, terms * wide_);
-      step_.load_block = chunk % kChunksPerBlock != 0;
-      step_.load_result = chunk >= kChunksPerBlock;
-      step_.last = chunk + 1 == chunk_count_;
-      step_.end_block = step_.last || (chunk + 1) % kChunksPerBlock == 0;
+      begin_chunk(step_, chunk, chunk_count_);
       step_.right_k_stride = wide_;
       step_.columns = wide_;
       for (int64_t v = 0; v < vectors_; ++v) step_.windows[v] = panel_ + v * kernels_.lanes;
-      for (int64_t t = 0; t < grid_.tap_count; ++t) find_runs(t, k0, terms, skips);
+      runs_.clear();
+      first_run_.assign(1, 0);
+      for (int64_t t = 0; t < grid_.tap_count; ++t) add_runs(grid_.taps[t], k0, terms, skips);
       for (int64_t panel = extent_.first_panel; panel < extent_.last_panel; ++panel) {
         for (int64_t t = 0; t < grid_.tap_count; ++t) tile(panel, t, k0, terms, skips);
       }
@@ -96,27 +86,26 @@ class Unit {
   }
 
  private:
-  // The places that a tap meets in a chunk, which is some lines of an image or some images.
-  void find_runs(int64_t t, int64_t k0, int64_t terms, bool skips) {
-    if (t == 0) runs_.clear(), first_run_.clear();
+  // The places that the next tap meets in a chunk, which is some lines of an image or some images.
+  void add_runs(const product::Tap& tap, int64_t k0, int64_t terms, bool skips) {
+    const auto first = static_cast<size_t>(first_run_.back());
+    skips ? add_runs_met(tap, k0, terms, first) : runs_.push_back({0, 0, terms});
     first_run_.push_back(static_cast<int64_t>(runs_.size()));
-    if (!skips) {
-      runs_.push_back({0, 0, terms});
-      return;
-    }
-    const product::Tap& tap = grid_.taps[t];
+  }
+
+  void add_runs_met(const product::Tap& tap, int64_t k0, int64_t terms, size_t first) {
     const int64_t area = grid_.grid_h * grid_.grid_w;
-    const Met x = met(0, grid_.grid_w, 1, tap.x, grid_.plane_w);
+    const Met x(0, grid_.grid_w, 1, tap.x, grid_.plane_w);
     for (int64_t k = k0; k < k0 + terms;) {
       const int64_t image = k / area, top = k % area / grid_.grid_w;
       const int64_t bottom = std::min(grid_.grid_h, top + (k0 + terms - k) / grid_.grid_w);
-      const Met y = met(top, bottom, grid_.step_h, tap.y, grid_.plane_h);
-      for (int64_t v = y.begin; v < y.end && x.begin < x.end; ++v) {
+      const Met y(top, bottom, grid_.step_h, tap.y, grid_.plane_h);
+      for (int64_t v = y.begin; v < y.end && x.count() > 0; ++v) {
         const int64_t place = (v * grid_.step_h + tap.y) * grid_.plane_w + x.begin + tap.x;
         const TermRun run = {image * grid_.image_stride + place, (k - k0 + (v - top) * grid_.grid_w + x.begin) * wide_,
-                             x.end - x.begin};
+                             x.count()};
         // Whole lines of the plane are one run.
-        TermRun* const last = first_run_.back() < static_cast<int64_t>(runs_.size()) ? &runs_.back() : nullptr;
+        TermRun* const last = first < runs_.size() ? &runs_.back() : nullptr;
         if (last && last->left + last->terms == run.left && last->right + last->terms * wide_ == run.right) {
           last->terms += run.terms;
         } else {
@@ -130,10 +119,9 @@ class Unit {
   void tile(int64_t panel, int64_t t, int64_t k0, int64_t terms, bool skips) {
     const int64_t first = first_of(grid_.channels, panel, layout_.panels),
                   rows = first_of(grid_.channels, panel + 1, layout_.panels) - first;
-    const int64_t end =
-        t + 1 < grid_.tap_count ? first_run_[static_cast<size_t>(t + 1)] : static_cast<int64_t>(runs_.size());
-    step_.runs = runs_.data() + first_run_[static_cast<size_t>(t)];
-    step_.run_count = end - first_run_[static_cast<size_t>(t)];
+    const int64_t* const run = first_run_.data() + t;
+    step_.runs = runs_.data() + run[0];
+    step_.run_count = run[1] - run[0];
     step_.left = right_.data + first * grid_.channel_stride;
     step_.left_row_stride = grid_.channel_stride;
     if (!skips) put_zeros(first, rows, t, k0, terms);
@@ -160,8 +148,10 @@ class Unit {
       const int64_t line = (k0 + k) / grid_.grid_w, image = line / grid_.grid_h;
       const int64_t y = line % grid_.grid_h * grid_.step_h + tap.y, x = (k0 + k) % grid_.grid_w + tap.x;
       const bool is_met = y >= 0 && y < grid_.plane_h && x >= 0 && x < grid_.plane_w;
-      const T* from = right_.data + image * grid_.image_stride + channel * grid_.channel_stride + y * grid_.plane_w + x;
-      for (int64_t r = 0; r < rows; ++r) zeroed_[r * terms + k] = is_met ? from[r * grid_.channel_stride] : T(0);
+      const int64_t at = image * grid_.image_stride + channel * grid_.channel_stride + y * grid_.plane_w + x;
+      for (int64_t r = 0; r < rows; ++r) {
+        zeroed_[r * terms + k] = is_met ? right_.data[at + r * grid_.channel_stride] : T(0);
+      }
     }
     step_.left = zeroed_;
     step_.left_row_stride = terms;
@@ -176,7 +166,7 @@ class Unit {
   int64_t vectors_, wide_, channel_, channels_, chunk_count_;
   T *panel_, *totals_, *results_, *zeroed_;
   ScratchVector<TermRun> runs_;
-  ScratchVector<int64_t> first_run_;  // by tap
+  ScratchVector<int64_t> first_run_;  // by tap, and the end
   TileStep<T> step_{};
 };
 
@@ -185,25 +175,30 @@ class Unit {
 template <class T>
 double cost_by_taps(const Table<T>& kernels, const Problem<T>& p) {
   const product::WindowGrid& grid = p.right.grid;
+  constexpr double kNever = std::numeric_limits<double>::infinity();
   if (p.right.kind != product::SideKind::kTaps || p.bias || grid.tap_count < 2 || grid.step_w != 1 ||
       grid.channels == 0 || p.order.periods * p.order.period == 0)
-    return std::numeric_limits<double>::infinity();
+    return kNever;
+  const int64_t longest = std::min(p.order.period, p.order.chunk);
+  const int64_t runs = grid.tap_count * ceil_div(longest, grid.grid_w);
+  if (longest > kMostTerms || runs > kRunBytes / static_cast<int64_t>(sizeof(TermRun))) return kNever;
+  const Layout<T> layout(kernels, p, 1);
+  if (layout.total_bytes > 4 * kTotalBytes) return kNever;
   double terms = 0, lines = 0;
   for (int64_t t = 0; t < grid.tap_count; ++t) {
-    const Met y = met(0, grid.grid_h, grid.step_h, grid.taps[t].y, grid.plane_h),
-              x = met(0, grid.grid_w, 1, grid.taps[t].x, grid.plane_w);
-    if (y.begin >= y.end || x.begin >= x.end) continue;
-    const bool is_whole = grid.step_h == 1 && x.end - x.begin == grid.plane_w;
-    lines += is_whole ? 1 : static_cast<double>(y.end - y.begin);
-    terms += static_cast<double>((y.end - y.begin) * (x.end - x.begin));
+    const Met y(0, grid.grid_h, grid.step_h, grid.taps[t].y, grid.plane_h),
+        x(0, grid.grid_w, 1, grid.taps[t].x, grid.plane_w);
+    if (y.count() == 0 || x.count() == 0) continue;
+    const bool is_whole = grid.step_h == 1 && x.count() == grid.plane_w;
+    lines += is_whole ? 1 : static_cast<double>(y.count());
+    terms += static_cast<double>(y.count() * x.count());
   }
   const auto area = static_cast<double>(grid.grid_h * grid.grid_w);
-  const Layout<T> layout(kernels, p, 1);
   const auto tiles = static_cast<double>(layout.panels * layout.groups);
   const auto sums = static_cast<double>(p.m * grid.channels * grid.tap_count);
   // By measurement, free to change. A run begins anew, the panel is laid out for every range of channels, and sums are
   // stored one by one.
-  return 1.04 * layout.cost * terms / area + 40 * tiles * lines / area +
+  return 1.04 * layout.width.cost * terms / area + 40 * tiles * lines / area +
          0.4 * static_cast<double>(p.m * layout.ranges) +
          1.5 * sums / static_cast<double>(p.order.periods * p.order.period);
 }

@@ -33,7 +33,7 @@ bool check(const ConvShape& s, uint64_t seed, bool special) {
       const auto product = product::product_of<T>(s, product::Direction::kGradWeights, src.data(), diff_dst.data(),
                                                   nullptr, found.data());
       const product::WindowPart part(product.geometry.right.windows, 0, product::Missing::kSkipped);
-      const PartWeights<T> none(product, part);
+      const PartWeights<T> none(product, part, std::nullopt);
       const Problem<T> p = problem_of(product, part, none);
       if (!std::isfinite(cost_by_taps(table_of<T>(isa), p))) return false;
       compute_by_taps({isa, &pool}, p);
@@ -71,6 +71,20 @@ TEST(ByTaps, RandomShapesHaveTheReferenceBits) {
 TEST(ByTaps, LongSumsHaveTheReferenceBits) {
   EXPECT_TRUE(check<float>({9, 20, 24, 24, 17, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 1, false));
   EXPECT_TRUE(check<float>({2, 600, 5, 5, 33, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 2, true));
+}
+
+// Chunks are whole lines; totals and runs grow with the taps.
+TEST(ByTaps, WhatTakesMuchMemoryGoesAnotherWay) {
+  const auto goes = [](const ConvShape& s) {
+    const auto product =
+        product::product_of<float>(s, product::Direction::kGradWeights, nullptr, nullptr, nullptr, nullptr);
+    const product::WindowPart part(product.geometry.right.windows, 0, product::Missing::kSkipped);
+    const PartWeights<float> none(product, part, std::nullopt);
+    return std::isfinite(cost_by_taps(table_of<float>(best_isa()), problem_of(product, part, none)));
+  };
+  EXPECT_TRUE(goes({.n = 256, .ic = 16, .ih = 3, .iw = 3, .oc = 16, .kh = 3, .kw = 3}));
+  EXPECT_FALSE(goes({.n = 2, .ic = 16, .iw = 1 << 16, .oc = 16, .kw = 3}));
+  EXPECT_FALSE(goes({.n = 256, .ic = 16, .ih = 300, .iw = 300, .oc = 16, .kh = 300, .kw = 300}));
 }
 
 }  // namespace

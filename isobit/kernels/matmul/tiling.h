@@ -3,11 +3,14 @@
 
 #include <algorithm>
 
+#include "isobit/kernels/matmul/matmul.h"
 #include "isobit/kernels/matmul/problem.h"
 
 namespace isobit::kernels::gemm {
 
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+// Where part `part` of so many begins, of sizes that differ by one at most.
+inline int64_t first_of(int64_t size, int64_t part, int64_t parts) { return size * part / parts; }
 
 // How the outputs are cut into tiles, and whether the operands are exchanged first because that fits the vectors
 // better.
@@ -58,10 +61,35 @@ double grid_cost(const Table<T>& kernels, int64_t m, int64_t n, int vectors) {
   return sum;
 }
 
+// The vectors of a tile by which m x n outputs take the fewest cycles, and how many those are.
+struct Width {
+  int vectors = 1;
+  double cost = 0;
+};
+
+template <class T>
+Width best_width(const Table<T>& kernels, int64_t m, int64_t n) {
+  Width best;
+  for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
+    if (!kernels.max_rows[vectors - 1]) continue;
+    const double cost = grid_cost(kernels, m, n, vectors);
+    if (best.cost == 0 || cost < best.cost) best = {vectors, cost};
+  }
+  return best;
+}
+
+// What a tile of chunk `chunk` does with its running totals, of so many chunks.
+template <class T>
+void begin_chunk(TileStep<T>& step, int64_t chunk, int64_t chunks) {
+  step.load_block = chunk % kChunksPerBlock != 0;
+  step.load_result = chunk >= kChunksPerBlock;
+  step.last = chunk + 1 == chunks;
+  step.end_block = step.last || (chunk + 1) % kChunksPerBlock == 0;
+}
+
 template <class T>
 Tiling<T> tiling_of(const Table<T>& kernels, const Problem<T>& p, int64_t m, int64_t n) {
   Tiling<T> best;
-  double least = 0;
   const double terms = static_cast<double>(std::max<int64_t>(1, p.order.periods * p.order.period));
   for (int swap = 0; swap < (p.padded ? 1 : 2); ++swap) {
     const Operand<T>& left = swap ? p.right : p.left;
@@ -69,13 +97,10 @@ Tiling<T> tiling_of(const Table<T>& kernels, const Problem<T>& p, int64_t m, int
     const double rows = static_cast<double>(swap ? n : m), columns = static_cast<double>(swap ? m : n);
     double fixed = rows * packing_cost(left, false) + columns * packing_cost(right, true);
     if (swap) fixed += rows * columns / terms;
-    for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
-      if (!kernels.max_rows[vectors - 1]) continue;
-      const double cost = fixed + grid_cost(kernels, swap ? n : m, swap ? m : n, vectors);
-      if (least == 0 || cost < least) {
-        least = cost;
-        best = {swap != 0, vectors, kernels.max_rows[vectors - 1], cost};
-      }
+    const Width width = best_width(kernels, swap ? n : m, swap ? m : n);
+    const double cost = fixed + width.cost;
+    if (swap == 0 || cost < best.cost) {
+      best = {swap != 0, width.vectors, kernels.max_rows[width.vectors - 1], cost};
     }
   }
   return best;
