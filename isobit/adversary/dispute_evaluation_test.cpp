@@ -144,6 +144,16 @@ class DisputedEvaluations : public DisputeTest {
         .value();
   }
 
+  // Between who has the false run and says that each of its values is none, and who is honest.
+  auto dispute_of_perfect_items(const Made& false_run, const Made& honest, bool trainer_lies) {
+    run::DisputeRequest both{side(false_run, kTrainerSeed), side(honest, 77), {}, {}};
+    if (!trainer_lies) both = {side(honest, kTrainerSeed), side(false_run, 77), {}, {}};
+    (trainer_lies ? both.trainer : *both.challenger).speaks = [](dispute::Witness& computed) {
+      return std::make_unique<PerfectItems>(computed);
+    };
+    return run::dispute_runs(both);
+  }
+
   // A sample that has a score of a metric is said to have none; each in a dispute of its own, by trainer and
   // challenger. Which metrics there were.
   std::vector<std::string> expect_each_metric_found(const train::Job& job) {
@@ -158,12 +168,7 @@ class DisputedEvaluations : public DisputeTest {
         s.sums[sample * names.size() + m].sum = zero;
       });
       for (const bool trainer_lies : {true, false}) {
-        run::DisputeRequest both{side(made, kTrainerSeed), side(honest, 77), {}, {}};
-        if (!trainer_lies) both = {side(honest, kTrainerSeed), side(made, 77), {}, {}};
-        (trainer_lies ? both.trainer : *both.challenger).speaks = [](dispute::Witness& computed) {
-          return std::make_unique<PerfectItems>(computed);
-        };
-        const auto result = run::dispute_runs(both);
+        const auto result = dispute_of_perfect_items(made, honest, trainer_lies);
         EXPECT_TRUE(result) << result.error().message;
         if (!result) continue;
         const Verdict& v = result->verdict;
@@ -276,12 +281,7 @@ TEST_F(DisputedEvaluations, AScoreOfManyValuesIsGoneDownToOne) {
     EXPECT_EQ(settle(honest, inflated).verdict.outcome, Outcome::kChallengerWrong);
     // Who says that each of its values is none has a value that is false.
     for (const bool trainer_lies : {true, false}) {
-      run::DisputeRequest both{side(inflated, kTrainerSeed), side(honest, 77), {}, {}};
-      if (!trainer_lies) both = {side(honest, kTrainerSeed), side(inflated, 77), {}, {}};
-      (trainer_lies ? both.trainer : *both.challenger).speaks = [](dispute::Witness& computed) {
-        return std::make_unique<PerfectItems>(computed);
-      };
-      const auto result = run::dispute_runs(both);
+      const auto result = dispute_of_perfect_items(inflated, honest, trainer_lies);
       ASSERT_TRUE(result) << result.error().message;
       const Verdict& v = result->verdict;
       EXPECT_EQ(v.outcome, trainer_lies ? Outcome::kTrainerWrong : Outcome::kChallengerWrong) << v.reason;
