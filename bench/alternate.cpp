@@ -18,7 +18,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <regex>
@@ -34,7 +33,6 @@
 namespace isobit::bench {
 namespace {
 
-constexpr auto kPause = std::chrono::milliseconds(50);
 // How long Intel's OpenMP and OpenBLAS spin: long enough for the next call of a turn. OpenBLAS's own 2^28 cycles would
 // outlast the pause, and the next one's turn had a processor less.
 constexpr const char *kSpinMilliseconds = "20", *kSpinLogCycles = "25";

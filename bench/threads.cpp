@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -17,8 +16,6 @@
 
 namespace isobit::bench {
 namespace {
-
-constexpr auto kPause = std::chrono::milliseconds(50);  // longer than any library's threads spin
 
 std::vector<int> processors() {
   cpu_set_t may;

@@ -1,6 +1,7 @@
 // That each library computes on as many threads as are measured, each on a processor of its own.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -8,6 +9,9 @@
 #include "bench/rivals.h"
 
 namespace isobit::bench {
+
+// Longer than any library's threads spin once they have nothing to do.
+inline constexpr auto kPause = std::chrono::milliseconds(50);
 
 [[noreturn]] void end(const std::string& message);  // as a usage error
 

@@ -13,20 +13,21 @@ def listed(program, only):
     return done.stdout.splitlines()
 
 
-def measure(bench, part, threads, skipped):
+def measure(bench, part, threads):
     """Whatever is not there yet; a record as soon as a case is done."""
     program = os.path.join(bench.options.build, "bench", f"{part}_bench")
     digest = bench.digest(program)
-    names = listed(program, bench.options.filter or (QUICK if bench.options.quick else ""))
-    missing = [n for n in names if n not in skipped and not bench.results.has(part, n, threads, digest)]
+    only = bench.options.filter or (QUICK if bench.options.quick else "")
+    names = listed(program, only)
+    missing = [n for n in names if not bench.results.has(part, n, threads, digest)]
     bench.say(f"{part}, {threads} thread(s): {len(missing)} of {len(names)} cases to be measured")
     if not missing:
         return
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as done:
         done.write("".join(f"{n}\n" for n in names if n not in missing))
         done.flush()
-        command = [program, "--threads", str(threads), "--skip", done.name, "--only",
-                   bench.options.filter or (QUICK if bench.options.quick else ""), "--rounds", str(bench.rounds(7, 2))]
+        command = [program, "--threads", str(threads), "--skip", done.name, "--only", only, "--rounds",
+                   str(bench.rounds(7, 2))]
         environment = dict(os.environ, ISOBIT_BENCH_LIBRARIES=bench.options.libraries)
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
             context = {}
@@ -45,4 +46,4 @@ def measure(bench, part, threads, skipped):
 def run(bench):
     for part in PROGRAMS:
         for threads in bench.options.threads:
-            bench.until_quiet(lambda: measure(bench, part, threads, ()))
+            bench.until_quiet(lambda: measure(bench, part, threads))

@@ -7,6 +7,7 @@ import time
 
 FLAGS = ["avx2", "fma", "avx512f", "avx512vl", "avx512bw", "avx512dq", "avx512_bf16", "amx_tile", "asimd", "sve"]
 MOST = 0.05  # of the processors' time, that others may take on a quiet machine
+DISTURBED = 0.10  # ... and while something is measured
 TICK = os.sysconf("SC_CLK_TCK")
 
 

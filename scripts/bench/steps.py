@@ -18,7 +18,7 @@ MEMORY = "/dev/shm"  # runs are written there, so that nobody waits for a disk
 
 class Isobit:
     def __init__(self, bench, folder):
-        self.bench, self.folder, self.bytes, self.version = bench, folder, 0, None
+        self.bench, self.folder, self.bytes = bench, folder, 0
 
     def steps(self, count):
         """Their seconds; before them is one that is not counted."""

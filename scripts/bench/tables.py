@@ -4,10 +4,11 @@ import os
 import re
 import statistics
 
+from machine import DISTURBED
+
 TITLE = "# Benchmarks"
 SECTIONS = {"kernels": "## Matmul and convolution", "steps": "## Whole training steps", "inference": "## Inference"}
 SMALL = re.compile(r"/(digits|mnist|tiny-gpt) ")
-DISTURBED = 0.10
 
 
 def geometric_mean(values):
