@@ -118,11 +118,16 @@ class Part {
   }
 
   void pack_right(int64_t j0, int64_t columns, int64_t k0, int64_t terms) {
-    const int64_t lanes = kernels_.lanes, vectors = ceil_div(columns, lanes),
-                  panels = ceil_div(vectors, tiling_.vectors);
-    for (int64_t panel = 0; panel < panels; ++panel) {
-      const int64_t first = vectors * panel / panels * lanes, last = vectors * (panel + 1) / panels * lanes;
-      if (direct_right_ && last <= columns) continue;  // a short panel must be padded
+    const int64_t lanes = kernels_.lanes, vectors = ceil_div(columns, lanes);
+    const Panels panels{.units = vectors, .unit = lanes, .count = ceil_div(vectors, tiling_.vectors)};
+    int64_t packed = 0;
+    if (!direct_right_ && lie_across(right_)) {
+      packed = panels.count - (columns % lanes != 0);  // a short panel must be padded
+      kernels_.pack_across(right_, packed_right_, panels, packed, j0, k0, terms);
+    }
+    for (int64_t panel = packed; panel < panels.count; ++panel) {
+      const int64_t first = panels.first(panel), last = panels.first(panel + 1);
+      if (direct_right_ && last <= columns) continue;
       kernels_.pack(right_, packed_right_ + first * terms, staging_, last - first, j0 + first,
                     std::min(last, columns) - first, k0, terms);
     }
@@ -139,6 +144,8 @@ class Part {
     step_.run_count = static_cast<int64_t>(runs_.size());
     step_.right_k_stride = p_.padded->plane();
   }
+
+  static bool lie_across(const Operand<T>& op) { return op.kind == SideKind::kStrided && op.strides.line == 1; }
 
   // Whether the elements of this chunk are contiguous along k.
   bool readable_rows(const Operand<T>& op, int64_t k0) const {
@@ -162,6 +169,9 @@ class Part {
     const bool as_rows = left_.kind == SideKind::kTaps;
     if (as_rows) {
       kernels_.pack_rows(left_, packed_left_, row_stride(terms), i0 + i, rows, k0, terms);
+    } else if (!direct && lie_across(left_)) {
+      const Panels panels{.units = rows, .unit = 1, .count = row_panels};
+      kernels_.pack_across(left_, packed_left_, panels, row_panels, i0 + i, k0, terms);
     } else if (!direct) {
       for (int64_t panel = 0; panel < row_panels; ++panel) {
         const int64_t first = rows * panel / row_panels, count = rows * (panel + 1) / row_panels - first;

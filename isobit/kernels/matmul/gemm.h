@@ -89,6 +89,18 @@ template <class T>
 using PackPanel = void (*)(const Operand<T>&, T* dst, T* scratch, int64_t width, int64_t i0, int64_t count, int64_t k0,
                            int64_t terms);
 
+// Lines cut into panels of whole units, whose sizes differ by a unit at most.
+struct Panels {
+  int64_t units, unit, count;
+  int64_t first(int64_t panel) const { return units * panel / count * unit; }
+};
+
+// What pack() does, of the first `used` panels, panel p of them at dst + first(p) * terms. Only for kStrided with lines
+// one after another in memory (strides.line == 1), all of them there.
+template <class T>
+using PackAcross = void (*)(const Operand<T>&, T* dst, const Panels& panels, int64_t used, int64_t i0, int64_t k0,
+                            int64_t terms);
+
 // The same elements as rows: L(i0 + r, k0 + k) to dst[r * row_stride + k]. Only for kTaps, whose elements come
 // that way round. REQUIRES row_stride >= terms.
 template <class T>
@@ -125,6 +137,7 @@ struct Table {
   TileKernel<T> windows[kMaxVectors][kMaxRows];  // the same, left panel packed, terms in runs
   TileKernel<T> taps[kMaxVectors][kMaxRows];     // the same, left panel row by row, terms in runs
   PackPanel<T> pack;
+  PackAcross<T> pack_across;
   PackRows<T> pack_rows;
   TransposeRows<T> transpose;
   PadRows<T> pad_rows;

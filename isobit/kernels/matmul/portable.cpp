@@ -1,5 +1,7 @@
 // For the baseline of any architecture. Where that has no fma instruction it is emulated, exactly and about fifty times
 // slower; the lane loops are written so that the compiler can at least do that in vectors.
+#include <utility>
+
 #include "isobit/kernels/matmul/gemm.h"
 #include "isobit/numerics/fma.h"
 #include "isobit/numerics/inline.h"
