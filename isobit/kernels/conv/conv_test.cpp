@@ -225,6 +225,16 @@ std::vector<ConvShape> edge_shapes() {
   shapes.push_back({2, 32, 9, 10, 4, 3, 2, 1, 1, 0, 2, 1, 0, 2, 3, 2});
   shapes.push_back({2, 32, 64, 68, 1, 2, 2, 1, 1, 1, 0, 0, 1, 1, 1, 1});
   shapes.push_back({17, 16, 3, 3, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1});  // a vector of images
+  // One tap: images and channels as they lie, long and short, ragged and whole, in groups, and of every other place.
+  shapes.push_back({3, 20, 16, 17, 18, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1});
+  shapes.push_back({3, 300, 16, 16, 7, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1});
+  shapes.push_back({2, 12, 16, 16, 8, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 2});
+  shapes.push_back({3, 20, 32, 33, 18, 1, 1, 2, 2, 0, 0, 0, 0, 1, 1, 1});
+  shapes.push_back({1, 3, 16, 16, 4, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1});
+  // Every other place of long rows, with and without a border.
+  shapes.push_back({2, 5, 9, 70, 6, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1});
+  shapes.push_back({2, 17, 5, 64, 3, 2, 2, 1, 2, 0, 0, 0, 0, 1, 1, 1});
+  shapes.push_back({9, 4, 14, 14, 6, 3, 5, 2, 2, 1, 2, 1, 2, 1, 1, 1});
   return shapes;
 }
 

@@ -33,6 +33,7 @@ struct F64 : LaneByLane<F64, double, float64x2_t, 2> {
   ISOBIT_INLINE_MEMBER static void prefetch(const double* p) { __builtin_prefetch(p); }
 };
 
+#include "isobit/kernels/matmul/pack_lines.inc"
 #include "isobit/kernels/matmul/pack_panels.inc"
 #include "isobit/kernels/matmul/tile_kernels.inc"
 

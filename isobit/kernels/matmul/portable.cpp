@@ -39,6 +39,7 @@ struct Scalar4 : LaneByLane<Scalar4<T>, T, Lanes4<T>, 4> {
   ISOBIT_INLINE_MEMBER static void prefetch(const T*) {}
 };
 
+#include "isobit/kernels/matmul/pack_lines.inc"
 #include "isobit/kernels/matmul/pack_panels.inc"
 #include "isobit/kernels/matmul/tile_kernels.inc"
 

@@ -112,12 +112,89 @@ Problem<T> problem_of(const product::Product<T>& product, const product::WindowP
   return p;
 }
 
+// Whether the windows are the plane, element by element.
+bool are_the_plane(const product::Windows& windows, const product::WindowGrid& grid) {
+  return windows.taps() == 1 && grid.tap_count == 1 && grid.taps[0].y == 0 && grid.taps[0].x == 0 && grid.step_h == 1 &&
+         grid.step_w == 1 && grid.grid_h == grid.plane_h && grid.grid_w == grid.plane_w && grid.channels > 0;
+}
+
+// Whether each image is as long as a product with it alone should be.
+bool are_long(const product::WindowGrid& grid, int64_t lanes) {
+  const int64_t positions = grid.grid_h * grid.grid_w;
+  return positions >= 16 * lanes || (positions >= 8 * lanes && positions % lanes == 0);
+}
+
+// Products of the weights with each image as it lies.
+template <class T>
+Problem<T> image_by_image(const product::Product<T>& product, const product::WindowPart& part,
+                          const PartWeights<T>& weights) {
+  const product::WindowGrid& w = part.grid;
+  Problem<T> p = problem_of(product, part, weights);
+  p.weights = nullptr;
+  p.left = strided(product.geometry.left, product.left);
+  p.left.batch_stride = 0;
+  p.right.kind = product::SideKind::kStrided;
+  p.right.batch_stride = w.image_stride;
+  p.right.strides = {.line = 1, .inner = w.channel_stride, .period = w.channels, .outer = 0};
+  p.n = w.grid_h * w.grid_w;
+  p.batch = product.geometry.right.windows.images;
+  p.out.batch_stride = p.out.image_stride;
+  p.bias_batch_stride = 0;
+  return p;
+}
+
+// Of taps that are the plane: channels as they lie.
+template <class T>
+Problem<T> channel_by_channel(Problem<T> p) {
+  const product::WindowGrid& w = p.right.grid;
+  p.right.kind = product::SideKind::kStrided;
+  p.right.strides = {.line = w.channel_stride, .inner = 1, .period = w.grid_h * w.grid_w, .outer = w.image_stride};
+  return p;
+}
+
+template <class T>
+Problem<T> as_it_lies(const product::Product<T>& product, const product::WindowPart& part,
+                      const PartWeights<T>& weights, int64_t lanes) {
+  const product::Geometry& g = product.geometry;
+  if (!are_the_plane(g.right.windows, part.grid)) return problem_of(product, part, weights);
+  if (g.right.kind == product::SideKind::kTaps) return channel_by_channel(problem_of(product, part, weights));
+  if (g.batches == 1 && are_long(part.grid, lanes)) return image_by_image(product, part, weights);
+  return problem_of(product, part, weights);
+}
+
+// Outputs that meet no tap, of images one after another: sums of nothing.
+template <class T>
+void fill_images(const KernelContext& ctx, const product::Product<T>& product) {
+  const product::Geometry& g = product.geometry;
+  const product::Windows& w = g.right.windows;
+  const int64_t positions = g.n / w.images, rows = g.batches * w.images * g.m;
+  ctx.pool->parallel_for(rows, 1 + (1 << 14) / positions, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t batch = i / (w.images * g.m), image = i / g.m % w.images, row = i % g.m;
+      std::fill_n(product.out + g.out.at(batch, row, image * positions), positions, T(0));
+    }
+  });
+}
+
 template Problem<float> problem_of(const product::Product<float>&, const product::WindowPart&,
                                    const PartWeights<float>&);
 template Problem<double> problem_of(const product::Product<double>&, const product::WindowPart&,
                                     const PartWeights<double>&);
 
 namespace {
+
+// Whether there are parts that meet no tap, and outputs of an image that lie one after another.
+template <class T>
+bool may_fill(const Product<T>& product, product::Missing missing) {
+  const product::Geometry& g = product.geometry;
+  const product::Windows& w = g.right.windows;
+  if (g.right.kind != product::SideKind::kPositions || product.bias || w.images == 0) return false;
+  if (g.out.lines != 1 || g.out.column_stride != 1) return false;
+  for (int64_t q = 0; q < product::part_count(w); ++q) {
+    if (product::WindowPart(w, q, missing).grid.tap_count == 0) return true;
+  }
+  return false;
+}
 
 template <class T>
 void run_parts(const KernelContext& ctx, const Product<T>& product) {
@@ -128,10 +205,13 @@ void run_parts(const KernelContext& ctx, const Product<T>& product) {
   std::optional<bool> finite;
   if (product::part_count(w) > 1) finite = may_skip_missing_taps(product.left, g.batches * g.m * g.k);
   const auto missing = finite.value_or(false) ? product::Missing::kSkipped : product::Missing::kDisplaced;
+  const bool filled = may_fill(product, missing);
+  if (filled) fill_images(ctx, product);
   for (int64_t q = 0; q < product::part_count(w); ++q) {
     const product::WindowPart part(w, q, missing);
+    if (filled && part.grid.tap_count == 0) continue;
     const PartWeights<T> weights(product, part, finite);
-    compute(ctx, problem_of(product, part, weights));
+    compute(ctx, as_it_lies(product, part, weights, table_of<T>(ctx.isa).lanes));
   }
 }
 

@@ -29,12 +29,33 @@ struct F32 {
   }
   ISOBIT_INLINE_MEMBER static Reg load_first(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
   ISOBIT_INLINE_MEMBER static void store_first(float* p, Reg v, int64_t n) { _mm256_maskstore_ps(p, first(n), v); }
+  // Masked stores are slow on some machines.
   ISOBIT_INLINE_MEMBER static void store_even(float* p, Reg v, int64_t n) {
-    const __m256i low = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3), even = _mm256_setr_epi32(-1, 0, -1, 0, -1, 0, -1, 0);
-    _mm256_maskstore_ps(p, _mm256_and_si256(first(2 * n), even), _mm256_permutevar8x32_ps(v, low));
-    if (n <= 4) return;
-    const __m256i high = _mm256_add_epi32(low, _mm256_set1_epi32(4));
-    _mm256_maskstore_ps(p + 8, _mm256_and_si256(first(2 * n - 8), even), _mm256_permutevar8x32_ps(v, high));
+    if (n == 8) {
+#pragma GCC unroll 8
+      for (int l = 0; l < 8; ++l) p[2 * l] = v[l];
+    } else {
+      alignas(32) float lanes[8];
+      _mm256_store_ps(lanes, v);
+      for (int64_t l = 0; l < n; ++l) p[2 * l] = lanes[l];
+    }
+  }
+  // Elements 0, 2, 4, 6 of `low` and 1, 3, 5, 7 of `high`, which is 7 elements on.
+  ISOBIT_INLINE_MEMBER static Reg even_of(Reg low, Reg high) {
+    const __m256d pairs = _mm256_castps_pd(_mm256_shuffle_ps(low, high, _MM_SHUFFLE(3, 1, 2, 0)));
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(pairs, _MM_SHUFFLE(3, 1, 2, 0)));
+  }
+  ISOBIT_INLINE_MEMBER static Reg load_even(const float* p) { return even_of(load(p), load(p + 7)); }
+  ISOBIT_INLINE_MEMBER static __m256i some_of(uint64_t bits, __m256i lane) {
+    return _mm256_cmpgt_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), lane),
+                              _mm256_setzero_si256());
+  }
+  ISOBIT_INLINE_MEMBER static Reg load_even_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
+    const __m256i low = _mm256_setr_epi32(1, 0, 2, 0, 4, 0, 8, 0),
+                  high = _mm256_setr_epi32(0, 16, 0, 32, 0, 64, 0, 128);
+    const Reg value = even_of(_mm256_maskload_ps(base + offset, some_of(bits, low)),
+                              _mm256_maskload_ps(base + offset + 7, some_of(bits, high)));
+    return _mm256_blendv_ps(other, value, _mm256_castsi256_ps(lanes_of(bits)));
   }
   ISOBIT_INLINE_MEMBER static __m256i lanes_of(uint64_t bits) {
     const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
@@ -87,6 +108,7 @@ struct F64 {
   ISOBIT_INLINE_MEMBER static void prefetch(const double* p) { __builtin_prefetch(p); }
 };
 
+#include "isobit/kernels/matmul/pack_lines.inc"
 #include "isobit/kernels/matmul/pack_panels.inc"
 #include "isobit/kernels/matmul/tile_kernels.inc"
 

@@ -37,6 +37,25 @@ struct F32 {
     const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
     _mm512_mask_storeu_ps(p + 16, even(n - 8), _mm512_permutexvar_ps(high, v));
   }
+  // Elements 0, 2, .. 14 of `low` and 1, 3, .. 15 of `high`, which is 15 elements on.
+  ISOBIT_INLINE_MEMBER static Reg even_of(Reg low, Reg high) {
+    const __m512i lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31);
+    return _mm512_permutex2var_ps(low, lanes, high);
+  }
+  ISOBIT_INLINE_MEMBER static Reg load_even(const float* p) { return even_of(load(p), load(p + 15)); }
+  // Bit l of the eight to bit 2 * l.
+  ISOBIT_INLINE_MEMBER static uint32_t spread(uint32_t bits) {
+    bits = (bits | bits << 4) & 0x0f0fu;
+    bits = (bits | bits << 2) & 0x3333u;
+    return (bits | bits << 1) & 0x5555u;
+  }
+  ISOBIT_INLINE_MEMBER static Reg load_even_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
+    const auto low = static_cast<__mmask16>(spread(bits & 0xffu)),
+               high = static_cast<__mmask16>(spread(bits >> 8 & 0xffu) << 1);
+    const Reg value =
+        even_of(_mm512_maskz_loadu_ps(low, base + offset), _mm512_maskz_loadu_ps(high, base + offset + 15));
+    return _mm512_mask_mov_ps(other, static_cast<__mmask16>(bits), value);
+  }
   ISOBIT_INLINE_MEMBER static Reg load_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
     return _mm512_mask_loadu_ps(other, static_cast<__mmask16>(bits), base + offset);
   }
@@ -77,6 +96,7 @@ struct F64 {
   ISOBIT_INLINE_MEMBER static void prefetch(const double* p) { __builtin_prefetch(p); }
 };
 
+#include "isobit/kernels/matmul/pack_lines.inc"
 #include "isobit/kernels/matmul/pack_panels.inc"
 #include "isobit/kernels/matmul/tile_kernels.inc"
 
