@@ -259,11 +259,11 @@ class Part {
       }
       return;
     }
-    int64_t offsets[kMaxWidth];
-    for (int64_t l = 0; l < step_.columns; ++l) offsets[l] = p_.out.column(j + l);
-    for (int64_t r = 0; r < rows; ++r) {
-      T* c = out_ + (i + r) * row_stride;
-      for (int64_t l = 0; l < step_.columns; ++l) c[offsets[l]] = tile[r * kMaxWidth + l];
+    const product::Placement& o = p_.out;
+    for (int64_t l = 0, count = 0; l < step_.columns; l += count) {
+      count = std::min({int64_t{kernels_.lanes}, step_.columns - l, o.columns - (j + l) % o.columns});
+      kernels_.copy_rows(tile + l, kMaxWidth, out_ + i * row_stride + o.column(j + l), row_stride, o.column_stride, rows,
+                         count);
     }
   }
 
