@@ -98,6 +98,11 @@ class Part {
     return images * terms / right_.grid.tap_count * p_.padded->plane();
   }
 
+  // Neighbouring lanes of a panel whose outputs are evenly spaced: the first one's lies at `offset` in every row.
+  struct Spot {
+    int64_t lane, count, offset;
+  };
+
   // Of a left block packed as rows; a power of two would crowd the rows into few sets of the cache.
   static int64_t row_stride(int64_t terms) { return terms + 64 / static_cast<int64_t>(sizeof(T)); }
 
@@ -195,6 +200,7 @@ class Part {
         step_.right_k_stride = width;
       }
       step_.columns = std::min(width, columns - first);
+      if (step_.last) place(j0 + first);
       for (int64_t r = 0; r < row_panels; ++r) {
         const int64_t row = rows * r / row_panels, count = rows * (r + 1) / row_panels - row;
         const int64_t totals = first * whole.rows + (i + row) * width;
@@ -222,11 +228,10 @@ class Part {
     }
     step_.row_bias = row_bias_ ? row_bias_ + i : nullptr;
     step_.column_bias = column_bias_ ? column_bias_ + j : nullptr;
-    const product::Placement& o = p_.out;
-    const bool one_line = j / o.columns == (j + step_.columns - 1) / o.columns;
-    if (!tiling_.swapped && in_order_ && o.column_stride == 1 && one_line) {
-      step_.c = out_ + i * o.row_stride + p_.out.column(j);
-      step_.c_row_stride = o.row_stride;
+    if (is_straight()) {
+      step_.c = out_ + i * p_.out.row_stride + spots_[0].offset;
+      step_.c_row_stride = p_.out.row_stride;
+      step_.columns = spots_[0].count;
       kernel(step_);
       return;
     }
@@ -234,36 +239,58 @@ class Part {
     step_.c = tile;
     step_.c_row_stride = kMaxWidth;
     kernel(step_);
-    p_.padded ? scatter_pieces(tile, i, rows, j) : scatter(tile, i, rows, j);
+    tiling_.swapped ? scatter_exchanged(tile, i, rows, j) : scatter(tile, i, rows);
   }
 
-  void scatter_pieces(const T* tile, int64_t i, int64_t rows, int64_t j) {
-    typename Padded<T>::Piece pieces[kMaxWidth];
+  // Where the outputs of the panel that begins with column j go.
+  void place(int64_t j) {
+    spot_count_ = 0;
+    if (tiling_.swapped) return;
     const product::Placement& o = p_.out;
-    for (int64_t first = 0; first < step_.columns; first += kernels_.lanes) {
-      const int64_t count = p_.padded->pieces((j + first) / kernels_.lanes, pieces);
-      for (int64_t piece = 0; piece < count; ++piece) {
-        const T* from = tile + first + pieces[piece].lane;
-        T* to = out_ + i * o.row_stride + o.column(pieces[piece].position);
-        kernels_.copy_rows(from, kMaxWidth, to, o.row_stride, o.column_stride, rows, pieces[piece].count);
-      }
-    }
-  }
-
-  void scatter(const T* tile, int64_t i, int64_t rows, int64_t j) {
-    const int64_t row_stride = p_.out.row_stride;
-    if (tiling_.swapped) {
-      for (int64_t r = 0; r < rows; ++r) {
-        T* c = out_ + p_.out.column(i + r) + j * row_stride;
-        for (int64_t l = 0; l < step_.columns; ++l) c[l * row_stride] = tile[r * kMaxWidth + l];
+    if (!p_.padded || p_.padded->is_dense()) {
+      const int64_t most = o.column_stride == 1 ? kMaxWidth : kernels_.lanes;
+      for (int64_t l = 0, count = 0; l < step_.columns; l += count) {
+        count = std::min({most, step_.columns - l, o.columns - (j + l) % o.columns});
+        add_spot({.lane = l, .count = count, .offset = o.column(j + l)});
       }
       return;
     }
+    typename Padded<T>::Piece pieces[kMaxWidth];
+    for (int64_t first = 0; first < step_.columns; first += kernels_.lanes) {
+      const int64_t count = p_.padded->pieces((j + first) / kernels_.lanes, pieces);
+      for (int64_t i = 0; i < count; ++i) {
+        add_spot({.lane = first + pieces[i].lane, .count = pieces[i].count, .offset = o.column(pieces[i].position)});
+      }
+    }
+  }
+
+  void add_spot(const Spot& spot) {
+    if (spot_count_ > 0 && p_.out.column_stride == 1) {
+      Spot& last = spots_[spot_count_ - 1];
+      if (spot.lane == last.lane + last.count && spot.offset == last.offset + last.count) {
+        last.count += spot.count;
+        return;
+      }
+    }
+    spots_[spot_count_++] = spot;
+  }
+
+  // Whether the panel's outputs are neighbours, as those of the tile.
+  bool is_straight() const { return spot_count_ == 1 && spots_[0].lane == 0 && p_.out.column_stride == 1; }
+
+  void scatter(const T* tile, int64_t i, int64_t rows) {
     const product::Placement& o = p_.out;
-    for (int64_t l = 0, count = 0; l < step_.columns; l += count) {
-      count = std::min({int64_t{kernels_.lanes}, step_.columns - l, o.columns - (j + l) % o.columns});
-      kernels_.copy_rows(tile + l, kMaxWidth, out_ + i * row_stride + o.column(j + l), row_stride, o.column_stride, rows,
-                         count);
+    for (int64_t s = 0; s < spot_count_; ++s) {
+      kernels_.copy_rows(tile + spots_[s].lane, kMaxWidth, out_ + i * o.row_stride + spots_[s].offset, o.row_stride,
+                         o.column_stride, rows, spots_[s].count);
+    }
+  }
+
+  void scatter_exchanged(const T* tile, int64_t i, int64_t rows, int64_t j) {
+    const int64_t row_stride = p_.out.row_stride;
+    for (int64_t r = 0; r < rows; ++r) {
+      T* c = out_ + p_.out.column(i + r) + j * row_stride;
+      for (int64_t l = 0; l < step_.columns; ++l) c[l * row_stride] = tile[r * kMaxWidth + l];
     }
   }
 
@@ -277,8 +304,9 @@ class Part {
   T *packed_right_ = nullptr, *packed_left_ = nullptr, *block_totals_ = nullptr, *results_ = nullptr;
   T* staging_ = nullptr;
   bool direct_right_ = false;
-  const bool in_order_ = !p_.padded || p_.padded->is_dense();  // columns are the outputs' own
-  ScratchVector<TermRun> runs_;                                // of a padded right side, in this chunk
+  Spot spots_[kMaxWidth];
+  int64_t spot_count_ = 0;
+  ScratchVector<TermRun> runs_;  // of a padded right side, in this chunk
   int64_t channels_ = 0, first_image_ = 0;
   TileStep<T> step_{};
 };

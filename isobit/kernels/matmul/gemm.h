@@ -118,7 +118,8 @@ template <class T>
 using PadRows = void (*)(const T* from, int64_t from_stride, int64_t before, int64_t inside, T* to, int64_t width,
                          int64_t rows);
 
-// to[r * to_stride + l * step] = from[r * from_stride + l] for l < count. REQUIRES count <= lanes.
+// to[r * to_stride + l * step] = from[r * from_stride + l] for l < count. REQUIRES count <= lanes, or kMaxWidth where
+// step is 1.
 template <class T>
 using CopyRows = void (*)(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t step, int64_t rows,
                           int64_t count);

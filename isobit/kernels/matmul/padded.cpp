@@ -29,11 +29,16 @@ struct Span {
 
 // Vectors of an image: by rows, and from end to end of a plane whose rows are `width` apart.
 struct Count {
-  int64_t by_rows, end_to_end;
+  int64_t by_rows, end_to_end, terms;
 
   Count(const product::WindowGrid& grid, int64_t width, int64_t lanes)
       : by_rows(grid.grid_h * ceil_div(grid.grid_w, lanes)),
-        end_to_end(ceil_div((grid.grid_h - 1) * width + grid.grid_w, lanes)) {}
+        end_to_end(ceil_div((grid.grid_h - 1) * width + grid.grid_w, lanes)),
+        terms(grid.tap_count * grid.channels) {}
+
+  // From end to end outputs go through a copy.
+  bool rows_are_better() const { return by_rows * (terms + 8) <= end_to_end * (terms + 16); }
+  int64_t vectors() const { return rows_are_better() ? by_rows : end_to_end; }
 };
 
 }  // namespace
@@ -66,10 +71,8 @@ double Padded<T>::cost(const Operand<T>& op, int64_t lanes, int64_t rows) {
   const int64_t copied = of_chunk * (grid.grid_h + span.height) * (grid.grid_w + span.width);
   if (copied > kMostCopied / static_cast<int64_t>(sizeof(T))) return kNever;
   const auto fmas = static_cast<double>(rows), channels = static_cast<double>(grid.channels);
-  const double wide =
-      static_cast<double>(std::min(count.by_rows, count.end_to_end) * lanes) / static_cast<double>(positions);
-  const double pieces =
-      grid.grid_w % lanes == 0 ? 0 : 1 + static_cast<double>(lanes) / static_cast<double>(grid.grid_w);
+  const double wide = static_cast<double>(count.vectors() * lanes) / static_cast<double>(positions);
+  const double pieces = count.rows_are_better() ? 0 : 1 + static_cast<double>(lanes) / static_cast<double>(grid.grid_w);
   return 4 + 1.09 * fmas * wide + 6 * fmas * pieces / (static_cast<double>(grid.tap_count) * channels);
 }
 
@@ -83,8 +86,8 @@ Padded<T>::Padded(const Operand<T>& op, int64_t lanes)
   // The last vector reads beyond the plane.
   plane_ = ceil_div(height_ * width_ + lanes, lanes) * lanes;
   const Count count(op.grid, width_, lanes);
-  if (count.by_rows <= count.end_to_end) row_vectors_ = ceil_div(grid_w_, lanes);
-  vectors_ = std::min(count.by_rows, count.end_to_end);
+  if (count.rows_are_better()) row_vectors_ = ceil_div(grid_w_, lanes);
+  vectors_ = count.vectors();
   for (int64_t t = 0; t < op.grid.tap_count; ++t) {
     const product::Tap& tap = op.grid.taps[t];
     displacements_.push_back((tap.y - first_y_) * width_ + tap.x - first_x_);

@@ -3,7 +3,7 @@
 // There every tap is one displacement of the whole plane. So a vector of positions is read in place under each tap, and
 // an element is copied once for a chunk, where packing would copy it once for each tap. Positions are taken a vector at
 // a time: the rows of an image one after another, each from a vector of its own on, or the padded plane from end to end
-// with what lies beyond the rows computed and thrown away, whichever is fewer vectors. Internal to the driver.
+// with what lies beyond the rows computed and thrown away, whichever takes less. Internal to the driver.
 #pragma once
 
 #include "isobit/base/scratch.h"
