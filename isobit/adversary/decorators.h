@@ -57,6 +57,8 @@ class ForgingRecorder final : public runtime::LogRecorder {
   void begin_run(const graph::Graph& graph) override { honest_->begin_run(graph); }
   void begin_step(uint64_t step) override;
   Status apply(size_t index, runtime::KernelCall& call) override;
+  // Forged is what a log decides, and that is decided once.
+  Status apply_again(size_t index, runtime::KernelCall& call) override { return honest_->apply_again(index, call); }
   log::StepLog take_log() override;
   const log::CountsByOperator& counts() const override { return honest_->counts(); }
 

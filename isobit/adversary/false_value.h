@@ -12,6 +12,7 @@ class FalseValue final : public runtime::Stage {
  public:
   explicit FalseValue(uint64_t node) : node_(node) {}
   Status apply(size_t index, runtime::KernelCall& call) override;
+  Status apply_again(size_t index, runtime::KernelCall& call) override { return apply(index, call); }
   // Whether there was such a node, with an element; views make none.
   bool applied() const { return applied_; }
 

@@ -54,6 +54,7 @@ Expected<Side> open_server(const Options& o) {
                                "' is a receipt, which goes with --model, --input and --dim; --data, ",
                                "--set, --client-key and --engagement are of runs"));
   }
+  ISOBIT_RETURN_IF_ERROR(refuse_recompute("answer", o.limits));
   Side side;
   ISOBIT_TRY(side.lie, false_value_of("--cheat", o.cheat));
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
@@ -121,6 +122,7 @@ void add_answer(Commands& commands) {
          "of a receipt: an input; others are drawn as by 'isobit run'");
   c.list("--dim", "NAME=N", o->receipt.dims, "of a receipt: extent of a dimension of inputs that are drawn");
   add_memory_option(c, o->limits);
+  add_recompute_option(c, o->limits);
   add_time_option(c, o->limits);
   c.list("--set", "T.KEY=VALUE", o->overrides, "where the run's files lie (data.path, data.salt, model.onnx)");
   c.action([o](Console& console) { return run(*o, console); });

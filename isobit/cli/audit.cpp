@@ -59,6 +59,7 @@ nlohmann::ordered_json document_of(const run::AuditSummary& s, const verify::Ver
                                      {"platform", s.platform},
                                      {"seconds", seconds},
                                      {"step_seconds", s.step_seconds},
+                                     {"step_bytes", s.step_bytes},
                                      {"log", log_json(s.log_counts, v.steps_checked, 0)},
                                      {"findings", findings_json(verdict.findings)}};
   if (!s.sampled.empty()) {
@@ -93,6 +94,9 @@ void print(const run::AuditSummary& s, const verify::Verdict& verdict, const Byt
                        v.accepted() ? console.good("accepted") : console.bad(verify::name_of(v.outcome)),
                        v.accepted() && !v.complete ? " (the part that was checked)" : ""));
   console.line(text_of("checked       ", v.steps_checked, " steps on ", s.platform, " in ", human_seconds(seconds)));
+  if (s.step_bytes > 0) {
+    console.line(text_of("memory        ", human_bytes(s.step_bytes), " at most in the values of a step"));
+  }
   if (!s.sampled.empty()) {
     char line[200];
     std::snprintf(
@@ -223,6 +227,7 @@ Expected<int> run_receipt(const Options& o, Console& console) {
                 "' is a receipt, which goes with --model, --input, --output, --server-key, --challenge, --arithmetic, "
                 "--platform, --spot, --through and --out; the other options are of runs"));
   }
+  ISOBIT_RETURN_IF_ERROR(refuse_recompute("audit", o.limits));
   const WhichReceipt which{o.run, o.platform, o.trust.key_folder};
   if (o.spot) {
     if (!o.through.empty() && (!o.trainer_key.empty() || !o.cheat.empty())) {
@@ -312,6 +317,7 @@ void add_audit(Commands& commands) {
   c.option("--verdict", "FILE", o->verdict, "write the verdict as a document; 'isobit verify FILE' checks it");
   c.option("--sign", "KEY", o->sign, "sign that document with this secret key ('isobit keygen --role auditor')");
   add_memory_option(c, o->limits);
+  add_recompute_option(c, o->limits);
   add_time_option(c, o->limits);
   c.flag("--follow", o->follow,
          "audit a run that is still training: step by step as it is signed for, until it has ended");

@@ -88,6 +88,7 @@ Expected<int> run_receipts(const Options& o, Console& console) {
         "dispute: --data, --set, --client-key and --engagement are of runs; receipts go with --model "
         "and --input");
   }
+  ISOBIT_RETURN_IF_ERROR(refuse_recompute("dispute", o.limits));
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   ISOBIT_TRY(const lab::InferenceRequest inference, request_of(o.receipt, limits.max_memory));
   ISOBIT_TRY(const auto lie, false_value_of("--cheat", o.cheat));
@@ -123,6 +124,7 @@ Expected<int> run(const Options& o, Console& console) {
   read.insert(read.end(), {o.trainer, o.challenger, o.receipt.model});
   ISOBIT_RETURN_IF_ERROR(check_apart({{"--out", o.out}}, read));
   if (!o.connect.addresses.empty()) {
+    ISOBIT_RETURN_IF_ERROR(refuse_recompute("dispute", o.limits));
     ConnectOptions connect = o.connect;
     connect.overrides = o.overrides;
     return connect_dispute(connect, o.trust, o.out, console);
@@ -190,6 +192,7 @@ void add_dispute(Commands& commands) {
            "where what counted is kept, so that the same command goes on after it was stopped (--connect)");
   add_trust_options(c, o->trust);
   add_memory_option(c, o->limits);
+  add_recompute_option(c, o->limits);
   add_time_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });
 }

@@ -189,6 +189,7 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(checked.platform, platform::parse_platform(o.platform));
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   ISOBIT_TRY(checked.job, run::load_job(o.job, o.overrides, limits));
+  if (o.trace_schema) ISOBIT_RETURN_IF_ERROR(refuse_recompute("job check --trace-schema", o.limits));
   if (o.trace_schema) return show_trace_schema(checked.job, limits, console);
   ISOBIT_TRY(checked.price, run::price_job(checked.job, checked.platform, limits, monotonic_seconds));
   checked.trial = run::trial_bytes(checked.job, checked.platform);
@@ -209,6 +210,7 @@ void add_job_check(Commands& commands) {
   c.positional("JOB.toml", o->job, "the job");
   c.option("-p,--platform", "P", o->platform, "where it would run (default: ordered)");
   add_memory_option(c, o->limits);
+  add_recompute_option(c, o->limits);
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
   c.flag("--trace-schema", o->trace_schema, "list the values of a step's trace instead (docs/formats/trace-schema.md)");
   c.action([o](Console& console) { return run(*o, console); });

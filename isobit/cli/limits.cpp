@@ -19,6 +19,17 @@ void add_memory_option(Command& command, LimitOptions& options) {
                  "refuse what would take more memory, like 512M or 8G (default: 3/4 of what the machine has)");
 }
 
+void add_recompute_option(Command& command, LimitOptions& options) {
+  command.option("--recompute", "WHAT", options.recompute,
+                 "of a step, compute again what the backward pass reads, in less memory, to the same bits: cheap (all "
+                 "but inner products), all, or none (default)");
+}
+
+Status refuse_recompute(const std::string& command, const LimitOptions& options) {
+  if (options.recompute == runtime::name_of(runtime::Recompute::kNothing)) return {};
+  return usage_error(text_of(command, ": --recompute goes with a run whose steps are computed here"));
+}
+
 void add_time_option(Command& command, LimitOptions& options) {
   command.option("--max-time", "SECONDS", options.max_seconds,
                  "give up after so many seconds: inconclusive, exit code 4 (default: no limit)");
@@ -38,12 +49,17 @@ Expected<uint64_t> byte_count(const std::string& option, const std::string& text
 }
 
 Expected<run::Limits> limits_of(const LimitOptions& options) {
+  run::Limits limits;
+  const auto recompute = runtime::recompute_named(options.recompute);
+  if (!recompute) return usage_error(text_of("--recompute ", recompute.error().message));
+  limits.recompute = *recompute;
   if (options.max_memory.empty()) {
     const uint64_t memory = platform::available_memory();
-    return memory == 0 ? run::Limits{} : run::Limits{memory / 4 * 3};
+    if (memory != 0) limits.max_memory = memory / 4 * 3;
+  } else {
+    ISOBIT_TRY(limits.max_memory, byte_count("--max-memory", options.max_memory));
   }
-  ISOBIT_TRY(const uint64_t bytes, byte_count("--max-memory", options.max_memory));
-  return run::Limits{bytes};
+  return limits;
 }
 
 Deadline::Deadline(const LimitOptions& options, Console& console, std::function<std::string()> standing)

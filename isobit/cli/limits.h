@@ -1,4 +1,4 @@
-// How much of this machine a command may take: the options --max-memory and --max-time.
+// How much of this machine a command may take: the options --max-memory, --recompute and --max-time.
 #pragma once
 
 #include <condition_variable>
@@ -15,17 +15,22 @@ namespace isobit::cli {
 
 struct LimitOptions {
   std::string max_memory;
+  std::string recompute = "none";
   std::optional<uint64_t> max_seconds;
 };
 
 void add_memory_option(Command& command, LimitOptions& options);
+// Of commands that take training steps.
+void add_recompute_option(Command& command, LimitOptions& options);
+// kUsage if it is given: "COMMAND: --recompute is of runs, ...".
+Status refuse_recompute(const std::string& command, const LimitOptions& options);
 void add_time_option(Command& command, LimitOptions& options);
 
 // What an option says: a number of bytes, "512M" or "2G" (powers of 1024). kUsage for anything else, and for 0.
 Expected<uint64_t> byte_count(const std::string& option, const std::string& text);
 
-// --max-memory as such a number of bytes; else three quarters of what the machine, or the
-// control group that the process is in, has. kUsage for anything else.
+// --max-memory as such a number of bytes; else three quarters of what the machine, or the control group that the
+// process is in, has. And --recompute. kUsage for anything else.
 Expected<run::Limits> limits_of(const LimitOptions& options);
 
 // From its making until finish(): ends the process with exit code 4 and the verdict "inconclusive" when --max-time has

@@ -149,6 +149,7 @@ void ProfileReport::add_to(nlohmann::ordered_json& document) const {
                            {"batch", p.batch},
                            {"kernels", p.kernels},
                            {"stages", p.stages},
+                           {"again", p.again},
                            {"rest", p.rest},
                            {"between_steps", p.between}}},
                          {"operators", rows_json(rows_by_operator(p, pace_))},
@@ -159,9 +160,10 @@ void ProfileReport::add_to(nlohmann::ordered_json& document) const {
 void ProfileReport::print(const Console& console) const {
   const Profile p = profiler_.profile();
   if (p.steps == 0) return console.line("profile       no step was computed");
-  console.line(text_of("profile       ", number(1e3 * p.step, "%.3g"), " ms a step, the average of ", p.steps,
-                       ": batch ", share(p.batch, p.step), ", operators ", share(p.kernels, p.step),
-                       ", rounding and log ", share(p.stages, p.step), ", the rest ", share(p.rest, p.step)));
+  console.line(text_of(
+      "profile       ", number(1e3 * p.step, "%.3g"), " ms a step, the average of ", p.steps, ": batch ",
+      share(p.batch, p.step), ", operators ", share(p.kernels, p.step), ", rounding and log ", share(p.stages, p.step),
+      p.again > 0 ? text_of(", computing again ", share(p.again, p.step)) : "", ", the rest ", share(p.rest, p.step)));
   console.line(text_of("between       ", number(1e3 * p.between, "%.3g"),
                        " ms from one step to the next: commitments, heads, checkpoints, scores"));
   console.line(text_of("this machine  ", number(1e-9 * pace_.float32, "%.0f"), " GFLOP/s in float32, ",

@@ -191,6 +191,7 @@ void add_serve(Commands& commands) {
   c.list("--set", "T.KEY=VALUE", o->overrides, "where other files of the job lie; may be repeated");
   add_trust_options(c, o->trust);
   add_memory_option(c, o->limits);
+  add_recompute_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });
 }
 

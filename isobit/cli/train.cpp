@@ -91,6 +91,8 @@ nlohmann::ordered_json json_of(const run::TrainSummary& s, double seconds, const
                                      {"inner_products", s.repairs.elements},
                                      {"repaired", s.repairs.repaired},
                                      {"step_seconds", s.step_seconds},
+                                     {"step_bytes", s.step_bytes},
+                                     {"recompute", runtime::name_of(request.limits.recompute)},
                                      {"log", log_json(s.log_counts, s.logged_steps, s.log_bytes)},
                                      {"notes", s.notes},
                                      {"run", request.out.string()}};
@@ -106,6 +108,11 @@ void print(const run::TrainSummary& s, double seconds, const run::TrainRequest& 
                 static_cast<long long>(s.steps), s.platform.c_str(), human_seconds(seconds).c_str(),
                 1e3 * s.step_seconds / steps_here);
   console.line(line);
+  if (s.step_bytes > 0) {
+    const runtime::Recompute again = request.limits.recompute;
+    console.line(text_of("memory        ", human_bytes(s.step_bytes), " at most in the values of a step",
+                         again == runtime::Recompute::kNothing ? "" : text_of(", computing again: ", name_of(again))));
+  }
   std::snprintf(line, sizeof line, "final loss    %.6g", static_cast<double>(s.final_loss));
   console.line(line);
   if (s.repairs.elements > 0) {
@@ -196,6 +203,7 @@ void add_train(Commands& commands) {
   c.option("--data", "PATH", o->data, "where the data lie, like --set data.path=PATH");
   c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
   add_memory_option(c, o->limits);
+  add_recompute_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });
 }
 

@@ -256,6 +256,7 @@ Expected<AuditSummary> finish_audit(const AuditRequest& request, platform::Engin
   if (followed != nullptr) followed->end_replay();
   summary.log_counts = std::move(tally.log_counts);
   summary.step_seconds = tally.step_seconds;
+  summary.step_bytes = tally.memory.peak_bytes;
   summary.repairs = followed != nullptr ? followed->repairs() : session.trainer->context().repairs();
   return ended(std::move(verdict));
 }

@@ -51,6 +51,7 @@ struct AuditSummary {
   platform::Repairs repairs;         // of arithmetic correct-1
   log::CountsByOperator log_counts;  // of arithmetic logged-1
   double step_seconds = 0;           // in the steps alone
+  uint64_t step_bytes = 0;           // the most that the values of a step took at once, state included; 0 without one
   uint64_t before = 0;  // steps that an earlier follower had replayed, whose kept state this one went on from
   // Where the run does not extend a head that its trainer signed before: what convicts the trainer, if one key did
   // both.

@@ -51,7 +51,8 @@ Expected<verify::StepOutcome> RunReplay::advance_seen_by(runtime::Observer* obse
 }
 
 Expected<verify::StepOutcome> RunReplay::advance_without_log(runtime::Observer* observer) {
-  ISOBIT_TRY(const train::StepResult result, step_(*session_.trainer, {.observer = observer}));
+  ISOBIT_TRY(const train::StepResult result,
+             step_(*session_.trainer, {.observer = observer, .memory = &tally_.memory}));
   return outcome_of(result);
 }
 
@@ -70,7 +71,8 @@ verify::StepOutcome RunReplay::outcome_of(const train::StepResult& r) const {
 
 Expected<verify::StepOutcome> RunReplay::write_log(runtime::Observer* observer) {
   runtime::Stage& stage = writer_->begin(static_cast<uint64_t>(session_.trainer->step()) + 1);
-  ISOBIT_TRY(const train::StepResult result, step_(*session_.trainer, {.observer = observer, .stage = &stage}));
+  ISOBIT_TRY(const train::StepResult result,
+             step_(*session_.trainer, {.observer = observer, .stage = &stage, .memory = &tally_.memory}));
   ISOBIT_TRY(const WrittenSegment written, writer_->end());
   verify::StepOutcome outcome = outcome_of(result);
   outcome.log_segment = written.root;
@@ -85,7 +87,7 @@ Expected<verify::StepOutcome> RunReplay::judge_log(runtime::Observer* observer) 
   if (!segment && segment.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(segment.error());
   const Bytes bytes = segment ? std::move(*segment) : Bytes();
   ISOBIT_TRY(runtime::Stage * stage, log_->begin(t, bytes, leaf.log_segment, runtime::StateBefore::kUnknown));
-  const auto result = step_(*session_.trainer, {.observer = observer, .stage = stage});
+  const auto result = step_(*session_.trainer, {.observer = observer, .stage = stage, .memory = &tally_.memory});
   log_->note_fault();
   if (!result) return tl::unexpected<Error>(result.error());
   ISOBIT_RETURN_IF_ERROR(log_->end());
@@ -123,7 +125,7 @@ Expected<verify::StepOutcome> RunReplay::follow_log(runtime::Observer* observer)
   const auto stage = log_->begin(t, *segment, bundle_.transcript().step(t).log_segment, before);
   if (!stage && !log_->fault()) return tl::unexpected<Error>(stage.error());
   if (stage) {
-    const auto r = step_(*session_.trainer, {.observer = observer, .stage = *stage});
+    const auto r = step_(*session_.trainer, {.observer = observer, .stage = *stage, .memory = &tally_.memory});
     log_->note_fault();
     if (!r && !log_->fault()) return tl::unexpected<Error>(r.error());
     if (r && log_->end()) {

@@ -19,6 +19,7 @@ namespace isobit::run {
 struct ReplayTally {
   log::CountsByOperator log_counts;  // of arithmetic logged-1
   double step_seconds = 0;           // in the steps alone
+  runtime::MemoryUse memory = {};    // of a step
 };
 
 // By what a replay of a logged run rounds near-ties.

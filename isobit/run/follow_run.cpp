@@ -123,6 +123,7 @@ class Follower {
     run_->end_replay();
     ended_->log_counts = run_->tally.log_counts;
     ended_->step_seconds = run_->tally.step_seconds;
+    ended_->step_bytes = run_->tally.memory.peak_bytes;
     ended_->repairs = run_->repairs();
   }
 

@@ -145,8 +145,9 @@ Expected<commit::Digest> Session::state_root(ThreadPool& pool) {
 Status Session::begin_anew(platform::Engine& engine) {
   hashed_.reset();
   ISOBIT_TRY(const auto frozen, frozen_parameters(*trainer, engine.pool()));
+  const runtime::Recompute recompute = trainer->recompute();
   trainer.reset();  // never two states at a time
-  ISOBIT_TRY(trainer, train::Trainer::create(job, dataset, engine, backends::native(), network));
+  ISOBIT_TRY(trainer, train::Trainer::create(job, dataset, engine, backends::native(), network, recompute));
   if (network->given_bytes() > 0) {
     // They have been read anew.
     ISOBIT_TRY(const commit::Digest found, state_digest(*trainer, engine.pool()));
@@ -163,7 +164,7 @@ namespace {
 
 Status check_size(const train::Job& job, const data::DataShape& shape, const models::Network& network,
                   const Limits& limits, Purpose purpose) {
-  ISOBIT_TRY(const JobSize size, job_size(job, shape, network));
+  ISOBIT_TRY(const JobSize size, job_size(job, shape, network, limits.recompute));
   const bool audits = purpose == Purpose::kAudit;
   return check_memory(audits ? size.to_audit : size.to_train, limits, audits ? "audit" : "train");
 }
@@ -191,8 +192,8 @@ Expected<Session> open_session(const train::Job& job, platform::Engine& engine, 
              data::open_dataset(job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
   session.dataset = dataset;
   ISOBIT_RETURN_IF_ERROR(check_size(job, data::shape_of(*session.dataset), *session.network, limits, purpose));
-  ISOBIT_TRY(session.trainer,
-             train::Trainer::create(job, session.dataset, engine, backends::native(), session.network));
+  ISOBIT_TRY(session.trainer, train::Trainer::create(job, session.dataset, engine, backends::native(), session.network,
+                                                     limits.recompute));
   if (purpose == Purpose::kTrain) ISOBIT_RETURN_IF_ERROR(check_evaluation(session, engine));
   ISOBIT_TRY(DatasetCommitment commitment, commit_dataset(*dataset, salt, engine.pool()));
   session.commitment = std::make_shared<const DatasetCommitment>(std::move(commitment));

@@ -55,8 +55,12 @@ void count_state(const train::StepGraph& step, JobSize& size) {
 }
 
 // What a run of the graph takes; of a graph whose shapes follow from data, what is known of that.
-Expected<uint64_t> peak_of(const graph::Graph& graph) {
-  if (runtime::is_static(graph)) return runtime::Executor(graph).planned_peak_bytes();
+Expected<uint64_t> peak_of(const graph::Graph& graph, const runtime::Recomputation& recomputation = {}) {
+  if (runtime::is_static(graph) || recomputation.what != runtime::Recompute::kNothing) {
+    runtime::Limits limits;
+    limits.recomputation = recomputation;
+    return runtime::Executor(graph, runtime::kernel_table(), limits).planned_peak_bytes();
+  }
   uint64_t all = 0;
   for (graph::ValueId id = 0; id < static_cast<graph::ValueId>(graph.value_count()); ++id) {
     if (graph.value(id).is_static()) all = plus(all, bytes_of(graph.value(id)));
@@ -88,11 +92,13 @@ Status count_evaluation(const train::Job& job, const data::DataShape& data, cons
 
 }  // namespace
 
-Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data, const models::Network& network) {
+Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data, const models::Network& network,
+                           runtime::Recompute recompute) {
   JobSize size;
+  ISOBIT_RETURN_IF_ERROR(runtime::check_recompute(recompute, arithmetic_of(job)));
   ISOBIT_TRY(const train::StepGraph step, build_step_graph(job, data, network));
   size.nodes = static_cast<int64_t>(step.graph.nodes().size());
-  ISOBIT_TRY(size.step_peak, peak_of(step.graph));
+  ISOBIT_TRY(size.step_peak, peak_of(step.graph, {recompute, step.losses}));
   count_state(step, size);
   count_log(job, step, size);
   ISOBIT_RETURN_IF_ERROR(count_evaluation(job, data, network, size));

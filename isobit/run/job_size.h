@@ -8,6 +8,7 @@
 #include "isobit/data/data_shape.h"
 #include "isobit/models/network.h"
 #include "isobit/platform/platform.h"
+#include "isobit/runtime/recompute.h"
 #include "isobit/train/job.h"
 
 namespace isobit::run {
@@ -48,12 +49,17 @@ uint64_t trial_bytes(const train::Job& job, const platform::Platform& platform);
 
 // Errors: as build_step_graph; kUnavailable where sizes cannot even be counted. Counts of `data` may be 0 (not opened):
 // then what depends on them is left out.
+// `recompute`: what of a step is computed again rather than kept; errors: runtime::check_recompute, and kUnreadable for
+// a network whose shapes follow from data.
 Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data,
-                           const models::Network& network = *models::built_in());
+                           const models::Network& network = *models::built_in(),
+                           runtime::Recompute recompute = runtime::Recompute::kNothing);
 
 // How much a process may take. The library sets no limit by itself.
 struct Limits {
   uint64_t max_memory = UINT64_MAX;  // bytes
+  // What of a training step is computed again rather than kept, to stay below.
+  runtime::Recompute recompute = runtime::Recompute::kNothing;
 };
 
 // kUnavailable, with what is needed, what is allowed and what to do, when `needed` is over the limit. `purpose`:

@@ -47,7 +47,7 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   train::Trainer& trainer = *session.trainer;
   Price price;
   price.data = data::shape_of(*session.dataset);
-  ISOBIT_TRY(price.size, job_size(job, price.data, *session.network));
+  ISOBIT_TRY(price.size, job_size(job, price.data, *session.network, limits.recompute));
   std::unique_ptr<StepLogWriter> log;
   if (arithmetic_of(job).logs) log = make_step_log_writer(job, trainer.step_graph());
   std::vector<double> steps, commits;

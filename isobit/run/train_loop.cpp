@@ -121,7 +121,7 @@ class Loop {
     const StepFunction& step = request_.conduct.step;
     const auto t = static_cast<uint64_t>(trainer.step()) + 1;
     if (!log_) {
-      ISOBIT_TRY(last_, step(trainer, {}));
+      ISOBIT_TRY(last_, step(trainer, {.memory = &memory_}));
       return {};
     }
     if (t <= writer_.transcript().steps()) {
@@ -129,10 +129,10 @@ class Loop {
       written.root = *writer_.transcript().step(t).log_segment;
       ISOBIT_TRY(runtime::Stage * stage,
                  own_log_->begin(t, written.bytes, written.root, runtime::StateBefore::kUnknown));
-      ISOBIT_TRY(last_, step(trainer, {.stage = stage}));
+      ISOBIT_TRY(last_, step(trainer, {.stage = stage, .memory = &memory_}));
       return own_log_->end();
     }
-    ISOBIT_TRY(last_, step(trainer, {.stage = &log_->begin(t)}));
+    ISOBIT_TRY(last_, step(trainer, {.stage = &log_->begin(t), .memory = &memory_}));
     ISOBIT_TRY(written, log_->end());
     log_bytes_ += written.bytes.size();
     ++logged_steps_;
@@ -229,6 +229,7 @@ class Loop {
     s.repairs.repaired -= other_.repaired;
     s.first_step = first_step_;
     s.step_seconds = step_seconds_;
+    s.step_bytes = memory_.peak_bytes;
     s.logged_steps = logged_steps_;
     if (leaves_log_unchecked(session_.job)) s.notes.emplace_back(kUncheckedLog);
     if (log_) {
@@ -252,6 +253,7 @@ class Loop {
   uint64_t logged_steps_ = 0;
   int64_t first_step_ = 0;
   double step_seconds_ = 0;
+  runtime::MemoryUse memory_;  // of a step
 };
 
 }  // namespace

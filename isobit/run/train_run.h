@@ -65,6 +65,7 @@ struct TrainSummary {
   uint64_t logged_steps = 0;
   std::vector<std::string> notes;  // what the job's arithmetic leaves open, as an audit's verdict says it
   double step_seconds = 0;         // in the steps alone, without commitments and files; 0 without a clock
+  uint64_t step_bytes = 0;         // the most that the values of a step took at once, state included
 };
 
 // A new run in request.out (absent or empty). What is published names no path of this machine; where the data lie is

@@ -111,6 +111,7 @@ class Doubling final : public Stage {
     }
     return {};
   }
+  Status apply_again(size_t index, KernelCall& call) override { return apply(index, call); }
   void begin_run(const Graph& graph) override { begun = &graph; }
   const Graph* begun = nullptr;
   std::vector<size_t> indices;

@@ -90,6 +90,11 @@ Status Executor::prepare_before_runs() {
 Status Executor::prepare(std::optional<Graph> own) {
   const bool planned = is_static(own ? *own : graph_);
   const Surroundings around{table_, ledger_, own_ledger_ != nullptr};
+  if (!planned && around.whole && ledger_.limits().recomputation.what != Recompute::kNothing) {
+    return unreadable(
+        "the shapes of this graph follow from data, so that nobody can say beforehand what to compute again; do "
+        "without");
+  }
   ISOBIT_TRY(prepared_, planned ? make_planned_run(graph_, std::move(own), around)
                                 : make_stepwise_run(graph_, std::move(own), around));
   return {};

@@ -23,6 +23,7 @@
 #include "isobit/graph/graph.h"
 #include "isobit/kernels/context.h"
 #include "isobit/runtime/kernel_table.h"
+#include "isobit/runtime/recompute.h"
 #include "isobit/tensor/tensor.h"
 
 namespace isobit::runtime {
@@ -61,6 +62,8 @@ class Observer {
   virtual Status before_stage(const NodeRun&) { return {}; }
   // What every later node reads.
   virtual Status after_stage(const NodeRun&) { return {}; }
+  // Node `index`, seen before, has run again for values that were given up (Recomputation). Not called for views.
+  virtual void ran_again(size_t /*index*/) {}
 };
 
 // Changes an operator's outputs before any later node reads them: the rounding of logged arithmetic. Who changes
@@ -74,6 +77,9 @@ class Stage {
   // Node `index` of the graph has run. Its operands are as they were, but for those that its kernel may write over;
   // outputs are to be changed in place. Not called for views. An error ends the run.
   virtual Status apply(size_t index, KernelCall& call) = 0;
+  // The node has run again in the same run, on the same operands (Recomputation): its outputs are to become what
+  // apply() made of them. Nothing is counted or written down a second time.
+  virtual Status apply_again(size_t index, KernelCall& call) = 0;
 };
 
 struct MemoryUse {
@@ -88,12 +94,15 @@ struct RunOptions {
 };
 
 // What a run may use at most. For graphs that nobody has looked at: what is over a limit is an error that names the
-// node and the limit, before memory is taken.
+// node and the limit, before memory is taken. And how it gets by with less.
 struct Limits {
   static constexpr uint64_t kNone = INT64_MAX;  // no limit on bytes but what can be counted
   uint64_t tensor_bytes = kNone;                // of one tensor that a node makes
   uint64_t total_bytes = kNone;                 // of all that is held at once, feeds and inner graphs included
   int64_t trips = 1 << 20;                      // of all loops of a run together
+  // Of a graph of known shapes; of another one, an error of every run. An arithmetic may not allow it
+  // (check_recompute): that is for the caller to ask.
+  Recomputation recomputation = {};
 };
 
 class Holding;      // ledger.h

@@ -44,9 +44,10 @@ Status add(uint64_t& sum, uint64_t bytes) {
 // Decides step by step which block every value has.
 class BlockAssignment {
  public:
-  BlockAssignment(const Graph& graph, std::vector<PlanStep> steps) : graph_(graph) {
-    plan_.steps = std::move(steps);
-    plan_.block_of.assign(static_cast<size_t>(graph.value_count()), -1);
+  BlockAssignment(const Graph& graph, StepList list) : graph_(graph) {
+    plan_.steps = std::move(list.steps);
+    plan_.copies = std::move(list.copies);
+    plan_.block_of.assign(static_cast<size_t>(graph.value_count()) + plan_.copies.size(), -1);
     last_use_.assign(plan_.block_of.size(), -1);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       for (const ValueId i : plan_.steps[s].inputs) {
@@ -74,13 +75,14 @@ class BlockAssignment {
 
  private:
   static size_t at(ValueId id) { return static_cast<size_t>(id); }
+  const graph::Value& value(ValueId id) const { return graph_.value(original(graph_, plan_.copies, id)); }
   PlanBlock& block_of(ValueId id) { return plan_.blocks[static_cast<size_t>(plan_.block_of[at(id)])]; }
 
   Status open(ValueId id, Place place, int64_t begin) {
     PlanBlock block;
     block.place = place;
     block.first_value = id;
-    ISOBIT_TRY(block.bytes, bytes_of(graph_.value(id)));
+    ISOBIT_TRY(block.bytes, bytes_of(value(id)));
     block.begin = block.end = begin;
     plan_.block_of[at(id)] = static_cast<int>(plan_.blocks.size());
     plan_.blocks.push_back(block);
@@ -110,7 +112,7 @@ class BlockAssignment {
     if (static_cast<size_t>(input) >= step.inputs.size()) return -1;
     const ValueId operand = step.inputs[static_cast<size_t>(input)];
     if (operand == kNoValue || (!view && !free_to_take(step, operand))) return -1;
-    const graph::Value &from = graph_.value(operand), &to = graph_.value(step.outputs[o]);
+    const graph::Value &from = value(operand), &to = value(step.outputs[o]);
     ISOBIT_TRY(const uint64_t have, bytes_of(from));
     ISOBIT_TRY(const uint64_t need, bytes_of(to));
     if (from.dtype == to.dtype && have == need) return input;
@@ -224,6 +226,14 @@ Status lay_out_arena(Plan& plan) {
   return {};
 }
 
+// Graph inputs, and what is made for the caller.
+Status add_what_callers_have(const Plan& plan, uint64_t& sum) {
+  for (const PlanBlock& b : plan.blocks) {
+    if (b.place == Place::kInput || b.place == Place::kOutput) ISOBIT_RETURN_IF_ERROR(add(sum, b.bytes));
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<std::vector<PlanStep>> list_steps(const Graph& graph, const KernelTable& table) {
@@ -233,24 +243,44 @@ Expected<std::vector<PlanStep>> list_steps(const Graph& graph, const KernelTable
     const Node& node = graph.nodes()[n];
     const auto kernel = table.find(node.op);
     if (kernel == table.end()) return unreadable(text_of("operator '", node.op, "' has no kernel"));
-    steps.push_back({n, &kernel->second, node.inputs, node.outputs, {}});
+    steps.push_back({n, &kernel->second, node.inputs, node.outputs, {}, false});
   }
   return steps;
 }
 
-Expected<Plan> place_values(const Graph& graph, std::vector<PlanStep> steps) {
-  ISOBIT_TRY(Plan plan, BlockAssignment(graph, std::move(steps)).run());
+Expected<Plan> place_values(const Graph& graph, StepList list) {
+  ISOBIT_TRY(Plan plan, BlockAssignment(graph, std::move(list)).run());
   ISOBIT_RETURN_IF_ERROR(lay_out_arena(plan));
   plan.peak_bytes = plan.arena_bytes;
-  for (const PlanBlock& b : plan.blocks) {
-    if (b.place == Place::kInput || b.place == Place::kOutput) ISOBIT_RETURN_IF_ERROR(add(plan.peak_bytes, b.bytes));
-  }
+  ISOBIT_RETURN_IF_ERROR(add_what_callers_have(plan, plan.peak_bytes));
   return plan;
 }
 
-Expected<Plan> make_plan(const Graph& graph, const KernelTable& table) {
+Expected<uint64_t> least_peak_bytes(const Graph& graph, StepList list) {
+  ISOBIT_TRY(const Plan plan, BlockAssignment(graph, std::move(list)).run());
+  std::vector<uint64_t> begun(plan.steps.size() + 1, 0), ended(plan.steps.size() + 1, 0);
+  for (const PlanBlock& b : plan.blocks) {
+    if (b.place != Place::kArena) continue;
+    ISOBIT_RETURN_IF_ERROR(add(begun[static_cast<size_t>(b.begin)], b.bytes));
+    ended[static_cast<size_t>(std::max(b.begin, b.end)) + 1] += b.bytes;
+  }
+  uint64_t used = 0, most = 0;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    ISOBIT_RETURN_IF_ERROR(add(used, begun[s]));
+    used -= ended[s];
+    most = std::max(most, used);
+  }
+  ISOBIT_RETURN_IF_ERROR(add_what_callers_have(plan, most));
+  return most;
+}
+
+Expected<Plan> make_plan(const Graph& graph, const KernelTable& table, const Recomputation& recomputation) {
   ISOBIT_TRY(std::vector<PlanStep> steps, list_steps(graph, table));
-  return place_values(graph, std::move(steps));
+  StepList list{std::move(steps)};
+  if (recomputation.what != Recompute::kNothing) {
+    ISOBIT_TRY(list, with_recomputation(graph, std::move(list), recomputation));
+  }
+  return place_values(graph, std::move(list));
 }
 
 }  // namespace isobit::runtime

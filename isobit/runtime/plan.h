@@ -1,8 +1,9 @@
 // How a graph is run, decided once from its types alone: the steps in order, which kernel each takes, and where every
 // value lies. A run then only computes.
 //
-// list_steps makes the steps; a pass that fuses, recomputes or lays out otherwise would rewrite that list; place_values
-// then decides on storage from the list as it stands. What it decides:
+// list_steps makes the steps; with_recomputation (recompute.h) may put nodes that run once more between them; a pass
+// that fuses or lays out otherwise would rewrite that list, too; place_values then decides on storage from the list as
+// it stands. What it decides:
 //
 //   * A view has the block of its operand.
 //   * An output is written over an operand, where its kernel allows that, if nothing reads the operand afterwards,
@@ -19,17 +20,31 @@
 #include "isobit/base/status.h"
 #include "isobit/graph/graph.h"
 #include "isobit/runtime/kernel_call.h"
+#include "isobit/runtime/recompute.h"
 
 namespace isobit::runtime {
 
-// A node to be run.
+// A node to be run. What it reads and makes are values of the graph, or copies of values, numbered behind these.
 struct PlanStep {
   size_t node = 0;
   const Kernel* kernel = nullptr;
   std::vector<graph::ValueId> inputs;   // kNoValue: absent
   std::vector<graph::ValueId> outputs;  // kNoValue: absent
   std::vector<int> over;                // by output: the input whose block it takes, -1: none
+  bool again = false;                   // the node has run before; its outputs are copies
 };
+
+struct StepList {
+  std::vector<PlanStep> steps;
+  std::vector<graph::ValueId> copies = {};  // by number behind those of the graph: the value that it is a copy of
+};
+
+// The value of the graph that a number stands for, if it is not that of one itself.
+inline graph::ValueId original(const graph::Graph& graph, const std::vector<graph::ValueId>& copies,
+                               graph::ValueId id) {
+  const auto values = static_cast<graph::ValueId>(graph.value_count());
+  return id < values ? id : copies[static_cast<size_t>(id - values)];
+}
 
 // Where the bytes of one or more values lie.
 struct PlanBlock {
@@ -46,8 +61,9 @@ struct PlanBlock {
 
 struct Plan {
   std::vector<PlanStep> steps;
+  std::vector<graph::ValueId> copies;  // as in StepList
   std::vector<PlanBlock> blocks;
-  std::vector<int> block_of;  // by value; -1 for a value that no step has
+  std::vector<int> block_of;  // by value, copies included; -1 for a value that no step has
   uint64_t arena_bytes = 0;
   uint64_t peak_bytes = 0;  // arena, graph inputs and what is made for the caller
 };
@@ -57,9 +73,12 @@ Expected<std::vector<PlanStep>> list_steps(const graph::Graph& graph, const Kern
 
 // kUnavailable where the sizes cannot even be counted; kUnreadable for a value of unknown dimensions (specialise.h) and
 // for a view of another size than its operand.
-Expected<Plan> place_values(const graph::Graph& graph, std::vector<PlanStep> steps);
+Expected<Plan> place_values(const graph::Graph& graph, StepList list);
 
-// Both.
-Expected<Plan> make_plan(const graph::Graph& graph, const KernelTable& table);
+// The bytes that are in use at once at most, before anything has an offset: Plan::peak_bytes is seldom much more.
+Expected<uint64_t> least_peak_bytes(const graph::Graph& graph, StepList list);
+
+// All three.
+Expected<Plan> make_plan(const graph::Graph& graph, const KernelTable& table, const Recomputation& recomputation = {});
 
 }  // namespace isobit::runtime

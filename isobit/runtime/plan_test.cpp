@@ -259,7 +259,7 @@ TEST_F(Planned, PlacesFollowTheListOfSteps) {
   std::vector<PlanStep> steps = list_steps(g, kernel_table()).value();
   ASSERT_EQ(steps.size(), 3u);
   steps.erase(steps.begin() + 1);
-  const Plan plan = place_values(g, steps).value();
+  const Plan plan = place_values(g, {steps}).value();
   EXPECT_EQ(plan.block_of[static_cast<size_t>(dead)], -1);
   EXPECT_TRUE(same_block(plan, x, a));
 }

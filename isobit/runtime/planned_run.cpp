@@ -37,7 +37,8 @@ class PlannedRun final : public PreparedRun {
   Status plan() {
     // Before any kernel is bound: some have tables as long as their tensors.
     if (around_.ledger.limits_memory()) ISOBIT_RETURN_IF_ERROR(check_tensors());
-    ISOBIT_TRY(plan_, make_plan(graph_, around_.table));
+    const Recomputation& recomputation = around_.ledger.limits().recomputation;
+    ISOBIT_TRY(plan_, make_plan(graph_, around_.table, around_.whole ? recomputation : Recomputation{}));
     return build();
   }
 
@@ -75,8 +76,9 @@ class PlannedRun final : public PreparedRun {
  private:
   struct Step {
     KernelCall call;
-    RunKernel run;
+    RunKernel run;  // of a node that runs again: none, it is that of the first time
     bool is_view = false;
+    size_t first = 0;  // the step that the node runs in for the first time
   };
   // What is made for the caller: a block, and the outputs that have it.
   struct Made {
@@ -93,6 +95,8 @@ class PlannedRun final : public PreparedRun {
   Status check_tensors() const;
   std::string largest_value() const;
   Status build();
+  Status add_step(const PlanStep& planned, std::vector<const Tensor*>& tensors, std::vector<size_t>& first_of);
+  const graph::Value& type_of(ValueId id) const { return graph_.value(original(graph_, plan_.copies, id)); }
   Place place_of(ValueId id) const {  // of an absent one: none that is ever made
     if (id == kNoValue) return Place::kInitializer;
     return plan_.blocks[static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)])].place;
@@ -104,7 +108,7 @@ class PlannedRun final : public PreparedRun {
   static bool only_places_hold_it(const Made& made, std::span<const Tensor> outputs);
   void hold(std::span<Tensor> outputs);
   Status compute(const RunOptions& options);
-  Status compute_node(Step& step, size_t n, const RunOptions& options);
+  Status compute_node(Step& step, const PlanStep& planned, const RunOptions& options);
   void hand_out(std::span<Tensor> outputs);
   void release(std::span<Feed> feeds);
   void give_back(std::span<Feed> feeds, std::span<Tensor> outputs);
@@ -155,10 +159,9 @@ std::string PlannedRun::largest_value() const {
 }
 
 Status PlannedRun::build() {
-  const auto values = static_cast<size_t>(graph_.value_count());
   inputs_.resize(graph_.inputs().size());
-  input_of_.assign(values, -1);
-  std::vector<const Tensor*> tensors(values, nullptr);
+  input_of_.assign(static_cast<size_t>(graph_.value_count()), -1);
+  std::vector<const Tensor*> tensors(plan_.block_of.size(), nullptr);
   for (size_t i = 0; i < inputs_.size(); ++i) {
     input_of_[static_cast<size_t>(graph_.inputs()[i])] = static_cast<int>(i);
     tensors[static_cast<size_t>(graph_.inputs()[i])] = &inputs_[i];
@@ -179,31 +182,40 @@ Status PlannedRun::build() {
     made_[static_cast<size_t>(made_of_[block])].outputs.push_back(o);
   }
 
-  steps_.reserve(plan_.steps.size());
-  for (const PlanStep& planned : plan_.steps) {
-    const Node& node = graph_.nodes()[planned.node];
-    RunKernel run;
+  steps_.reserve(plan_.steps.size());  // calls refer to outputs of others
+  std::vector<size_t> first_of(graph_.nodes().size(), 0);
+  for (const PlanStep& planned : plan_.steps) ISOBIT_RETURN_IF_ERROR(add_step(planned, tensors, first_of));
+  return {};
+}
+
+// tensors: by value, where it lies; first_of: by node, its first step.
+Status PlannedRun::add_step(const PlanStep& planned, std::vector<const Tensor*>& tensors,
+                            std::vector<size_t>& first_of) {
+  const Node& node = graph_.nodes()[planned.node];
+  RunKernel run;
+  if (!planned.again) {
+    first_of[planned.node] = steps_.size();
     ISOBIT_RETURN_IF_ERROR(within_memory(around_.ledger, node, [&]() -> Status {
       if (!planned.kernel->is_view) run = bound(*planned.kernel, {graph_, node, &around_.table, &around_.ledger});
       return {};
     }));
-    steps_.push_back({KernelCall{ctx_, node, {}, std::vector<Tensor>(planned.outputs.size())}, std::move(run),
-                      planned.kernel->is_view});
-    KernelCall& call = steps_.back().call;
-    for (const ValueId i : planned.inputs) {
-      call.inputs.push_back(i == kNoValue ? nullptr : tensors[static_cast<size_t>(i)]);
-    }
-    for (size_t o = 0; o < planned.outputs.size(); ++o) {
-      const ValueId id = planned.outputs[o];
-      if (id == kNoValue) continue;
-      tensors[static_cast<size_t>(id)] = &call.outputs[o];
-      const int block = plan_.block_of[static_cast<size_t>(id)];
-      const PlanBlock& b = plan_.blocks[static_cast<size_t>(block)];
-      if (b.place == Place::kInitializer) {
-        call.outputs[o] = graph_.initializer(b.first_value)->reshaped(graph_.value(id).shape());
-      } else if (b.place != Place::kArena) {
-        lent_.push_back({&call.outputs[o], owner_of(block)});
-      }
+  }
+  steps_.push_back({KernelCall{ctx_, node, {}, std::vector<Tensor>(planned.outputs.size())}, std::move(run),
+                    planned.kernel->is_view, first_of[planned.node]});
+  KernelCall& call = steps_.back().call;
+  for (const ValueId i : planned.inputs) {
+    call.inputs.push_back(i == kNoValue ? nullptr : tensors[static_cast<size_t>(i)]);
+  }
+  for (size_t o = 0; o < planned.outputs.size(); ++o) {
+    const ValueId id = planned.outputs[o];
+    if (id == kNoValue) continue;
+    tensors[static_cast<size_t>(id)] = &call.outputs[o];
+    const int block = plan_.block_of[static_cast<size_t>(id)];
+    const PlanBlock& b = plan_.blocks[static_cast<size_t>(block)];
+    if (b.place == Place::kInitializer) {
+      call.outputs[o] = graph_.initializer(b.first_value)->reshaped(type_of(id).shape());
+    } else if (b.place != Place::kArena) {
+      lent_.push_back({&call.outputs[o], owner_of(block)});
     }
   }
   return {};
@@ -238,12 +250,12 @@ void PlannedRun::allocate_arena() {
       const ValueId id = planned.outputs[o];
       if (id == kNoValue) continue;
       const PlanBlock& b = plan_.blocks[static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)])];
-      const graph::Value& value = graph_.value(id);
+      const graph::Value& type = type_of(id);
       Tensor& output = steps_[s].call.outputs[o];
       if (b.place == Place::kArena) {
-        output = arena_.part(b.offset, value.dtype, value.shape());
+        output = arena_.part(b.offset, type.dtype, type.shape());
       } else if (b.place != Place::kInitializer) {
-        output = Tensor::without_storage(value.dtype, value.shape());
+        output = Tensor::without_storage(type.dtype, type.shape());
       }
     }
   }
@@ -306,19 +318,20 @@ void PlannedRun::hold(std::span<Tensor> outputs) {
   for (const Lent& l : lent_) l.value->share_storage(*l.owner);
 }
 
-Status PlannedRun::compute_node(Step& step, size_t n, const RunOptions& options) {
-  const NodePlace at{graph_, n, step.is_view, graph_, step.call.node};
-  return run_node(at, step.call, options, [&](KernelCall& call) {
+Status PlannedRun::compute_node(Step& step, const PlanStep& planned, const RunOptions& options) {
+  const NodePlace at{graph_, planned.node, step.is_view, graph_, step.call.node};
+  const auto compute = [&](KernelCall& call) {
     if (step.is_view) return Status{};
-    return within_memory(around_.ledger, call.node, [&] { return step.run(call); });
-  });
+    return within_memory(around_.ledger, call.node, [&] { return steps_[step.first].run(call); });
+  };
+  return planned.again ? run_node_again(at, step.call, options, compute) : run_node(at, step.call, options, compute);
 }
 
 Status PlannedRun::compute(const RunOptions& options) {
   if (options.observer != nullptr) options.observer->begin_run(graph_);
   if (options.stage != nullptr) options.stage->begin_run(graph_);
   for (size_t s = 0; s < steps_.size(); ++s) {
-    ISOBIT_RETURN_IF_ERROR(compute_node(steps_[s], plan_.steps[s].node, options));
+    ISOBIT_RETURN_IF_ERROR(compute_node(steps_[s], plan_.steps[s], options));
   }
   return around_.whole ? check_fp_environment(*ctx_.pool) : Status{};
 }

@@ -92,4 +92,17 @@ Status run_node(const NodePlace& at, KernelCall& call, const RunOptions& options
   return observer->after_stage({at.graph, at.index, call.node, call.ctx, call.inputs, call.outputs, {}, at.is_view});
 }
 
+// The same of a node that has run before, on the same operands. Its outputs have been seen.
+template <class Compute>
+Status run_node_again(const NodePlace& at, KernelCall& call, const RunOptions& options, Compute&& compute) {
+  if (Status done = compute(call); !done) {
+    ISOBIT_RETURN_IF_ERROR(check_fp_environment(*call.ctx.pool));
+    return done;
+  }
+  if (at.is_view) return {};
+  if (options.stage != nullptr) ISOBIT_RETURN_IF_ERROR(options.stage->apply_again(at.index, call));
+  if (options.observer != nullptr) options.observer->ran_again(at.index);
+  return {};
+}
+
 }  // namespace isobit::runtime

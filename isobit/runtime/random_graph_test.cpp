@@ -12,6 +12,7 @@
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/kernel_call.h"
 #include "isobit/runtime/naive_executor_for_test.h"
+#include "isobit/runtime/plan.h"
 #include "isobit/runtime/prepared_run.h"
 #include "isobit/runtime/random_graph_for_test.h"
 
@@ -74,6 +75,7 @@ class Incrementing final : public Stage {
     }
     return {};
   }
+  Status apply_again(size_t index, KernelCall& call) override { return apply(index, call); }
 };
 
 // What the caller holds of feeds and of outputs that were handed out, and what it must still be.
@@ -157,6 +159,44 @@ TEST(RandomGraphs, ThePlanChangesNoValue) {
        {"isobit.Sgd", "isobit.Adam", "isobit.BatchNormGrad", "isobit.CrossEntropy", "Cast", "Gather"}) {
     EXPECT_GT(seen.operators[op], 50) << op;
   }
+}
+
+// Whatever is taken for a loss and however many parts there are, values that are computed again are what they were.
+TEST(RandomGraphs, WhatIsComputedAgainIsTheSame) {
+  ThreadPool pool(2);
+  const kernels::KernelContext ctx{kernels::best_isa(), &pool};
+  Seen seen;
+  Incrementing incrementing;
+  size_t again = 0;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomGraph random(seed);
+    const Graph& g = random.g;
+    if (g.nodes().size() < 3) continue;
+    Stage* const stage = seed % 3 == 0 ? &incrementing : nullptr;
+    Limits limits;
+    limits.recomputation = {seed % 2 == 0 ? Recompute::kEverything : Recompute::kCheap, {}, 1 + seed % 3};
+    for (int i = 0; i < 2; ++i) {
+      const graph::Node& node = g.nodes()[random.below((g.nodes().size() + 1) / 2)];
+      limits.recomputation.losses.push_back(node.outputs[0]);
+    }
+    const Plan plan = make_plan(g, kernel_table(), limits.recomputation).value();
+    again += static_cast<size_t>(std::ranges::count_if(plan.steps, &PlanStep::again));
+    Executor executor(g, kernel_table(), limits);
+    std::vector<Tensor> outputs(g.outputs().size());
+    for (int round = 0; round < 2; ++round) {
+      Held held;
+      Executor::Feeds feeds = random_feeds(random, held);
+      const auto expected = testing::run_naively(g, ctx, feeds, stage).value();
+      Compare compare(expected, seen);
+      const Status done = executor.run_into(ctx, feeds, outputs, {.observer = &compare, .stage = stage});
+      ASSERT_TRUE(done) << done.error().message;
+      expect_same(outputs, g, expected);
+      held.check();
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(again, 100u);
 }
 
 // The other way to run a graph, which is there for shapes that follow from data.

@@ -72,11 +72,13 @@ Job example(const std::string& name, std::vector<std::string> overrides) {
 }
 
 // Allocations of each of some steps after a few.
-std::vector<int64_t> counted(const Job& job, int threads) {
+std::vector<int64_t> counted(const Job& job, int threads, runtime::Recompute what) {
   platform::Platform platform = platform::parse_platform("ordered").value();
   platform.threads = threads;
   platform::Engine engine(platform);
-  auto trainer = Trainer::create(job, data::open_dataset(job.data).value(), engine).value();
+  auto trainer =
+      Trainer::create(job, data::open_dataset(job.data).value(), engine, backends::native(), models::built_in(), what)
+          .value();
   std::vector<int64_t> counts;
   for (int i = 0; i < 12; ++i) {
     allocations = 0;
@@ -123,7 +125,10 @@ TEST_F(Allocation, ASteadyStepHasNone) {
                          example("cifar10-resnet", {"data.dataset=digits", "data.path=\"\"", "data.batch=3"})}) {
     // Which thread takes which part is not fixed; what a part finds to compute with is.
     for (const int threads : {1, 2, 3}) {
-      EXPECT_EQ(counted(job, threads), std::vector<int64_t>(9, 0)) << job.name << ", " << threads << " threads";
+      for (const runtime::Recompute what : {runtime::Recompute::kNothing, runtime::Recompute::kEverything}) {
+        EXPECT_EQ(counted(job, threads, what), std::vector<int64_t>(9, 0))
+            << job.name << ", " << threads << " threads, again: " << name_of(what);
+      }
     }
   }
 }

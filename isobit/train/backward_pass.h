@@ -16,6 +16,7 @@ struct BackwardPass {
   std::vector<graph::ValueId> inputs;       // of the samples: the first axis is that of the batch, or of rows of it
   graph::ValueId target = graph::kNoValue;  // likewise; kNoValue where there is none
   graph::ValueId loss = graph::kNoValue;    // the mean of the samples
+  std::vector<graph::ValueId> losses;       // of each micro-batch; of a batch that is not cut into any, the loss
   std::vector<graph::ValueId> grads;        // of Model::parameters, in their order
 };
 

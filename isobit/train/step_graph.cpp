@@ -109,6 +109,7 @@ Expected<BackwardPass> backward_pass(const Job& job, const data::DataShape& data
     pass.inputs.pop_back();
   }
   pass.loss = loss.loss;
+  pass.losses = {pass.loss};
   ISOBIT_RETURN_IF_ERROR(freeze(job, pass));
   std::vector<ValueId> trained;
   for (const models::Parameter& p : pass.model.parameters) trained.push_back(p.value);
@@ -194,6 +195,7 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data
   step.inputs = pass.inputs;
   step.target = pass.target;
   step.step = model.step;
+  step.losses = std::move(pass.losses);
   step.remarks = std::move(model.remarks);
 
   OptimizerStep optimizer(job, step);

@@ -42,6 +42,7 @@ struct StepGraph {
   graph::ValueId beta2_power = graph::kNoValue;
   std::vector<StateSlot> slots;
   std::vector<FrozenSlot> frozen;
+  std::vector<graph::ValueId> losses;  // of each micro-batch, where its backward pass begins; of a whole batch, one
   // Which values a step computes is known before the run, so that a trace has a schema and a step can be disputed value
   // by value: every shape is known, and no node has graphs within it (If, Loop, Scan).
   bool disputable = true;

@@ -149,8 +149,10 @@ Expected<BackwardPass> of_micro_batches(BackwardPass pass, int64_t count) {
   Repetition all(part, pass, count);
   TreeSum sum(all.graph, names);
   std::vector<std::pair<ValueId, ValueId>> buffers;
+  pass.losses.clear();
   for (int64_t m = 0; m < count; ++m) {
     ISOBIT_TRY(const std::vector<ValueId> values, all.append(m, buffers));
+    pass.losses.push_back(values[at(pass.loss)]);
     std::vector<ValueId> own;
     for (const ValueId id : parts) own.push_back(values[at(id)]);
     sum.add(std::move(own));

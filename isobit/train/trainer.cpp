@@ -14,9 +14,11 @@ using graph::kNoValue;
 
 Expected<std::unique_ptr<Trainer>> Trainer::create(Job job, std::shared_ptr<const data::Dataset> dataset,
                                                    platform::Engine& engine, backends::Backend& backend,
-                                                   std::shared_ptr<const models::Network> network) {
+                                                   std::shared_ptr<const models::Network> network,
+                                                   runtime::Recompute recompute) {
   if (dataset->train_count() < 1) return unreadable(text_of("dataset '", dataset->name(), "' has no training samples"));
   ISOBIT_TRY(const platform::Arithmetic* arithmetic, platform::named_arithmetic(job.arithmetic));
+  ISOBIT_RETURN_IF_ERROR(runtime::check_recompute(recompute, *arithmetic));
   ISOBIT_TRY(platform::Context context, engine.context_for(*arithmetic));
   ISOBIT_TRY(const data::AugmentOptions augment, data::parse_augment(job.data.augment));
   ISOBIT_TRY(StepGraph graph, build_step_graph(job, *dataset, *network));
@@ -24,6 +26,7 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(Job job, std::shared_ptr<cons
   std::unique_ptr<Trainer> trainer(
       new Trainer(std::move(job), std::move(dataset), engine, backend, std::move(context), std::move(graph)));
   trainer->network_ = std::move(network);
+  trainer->recompute_ = recompute;
   trainer->batch_options_ = {trainer->job_.seed, trainer->job_.batch, augment};
   trainer->state_ = std::move(initial.state);
   trainer->frozen_ = std::move(initial.frozen);
@@ -70,7 +73,9 @@ Status Trainer::compile() {
     rule.known_input = [&](size_t i) { return known[i]; };
     ISOBIT_TRY(bound_, graph::rebuild(graph_.graph, rule));
   }
-  ISOBIT_TRY(program_, backend_.compile(frozen_.empty() ? graph_.graph : bound_, context_));
+  runtime::Limits limits;
+  limits.recomputation = {recompute_, graph_.losses};
+  ISOBIT_TRY(program_, backend_.compile(frozen_.empty() ? graph_.graph : bound_, context_, limits));
   return {};
 }
 

@@ -34,11 +34,14 @@ struct StepInputs {
 class Trainer {
  public:
   // The initial state of the job: step 0. Engine and backend are not owned. Trainers of several arithmetics may share
-  // an engine, step by step. `backend` runs the steps and the evaluation; `network` is the job's.
+  // an engine, step by step. `backend` runs the steps and the evaluation; `network` is the job's. `recompute`: what of
+  // a step is computed again rather than kept, which changes no bit; errors: runtime::check_recompute, and kUnreadable
+  // for a network whose shapes follow from data.
   static Expected<std::unique_ptr<Trainer>> create(Job job, std::shared_ptr<const data::Dataset> dataset,
                                                    platform::Engine& engine,
                                                    backends::Backend& backend = backends::native(),
-                                                   std::shared_ptr<const models::Network> network = models::built_in());
+                                                   std::shared_ptr<const models::Network> network = models::built_in(),
+                                                   runtime::Recompute recompute = runtime::Recompute::kNothing);
 
   const Job& job() const { return job_; }
   const data::Dataset& dataset() const { return *dataset_; }
@@ -51,6 +54,7 @@ class Trainer {
   const std::vector<NamedTensor>& state() const { return state_; }
   // What no step changes, in the order of StepGraph::frozen.
   const std::vector<NamedTensor>& frozen() const { return frozen_; }
+  runtime::Recompute recompute() const { return recompute_; }
   // Another number whenever state() or step() may have changed.
   uint64_t revision() const { return revision_; }
 
@@ -105,6 +109,7 @@ class Trainer {
   std::vector<NamedTensor> frozen_;
   graph::Graph bound_;                          // the graph with what is frozen as constants, where there is any
   std::unique_ptr<backends::Program> program_;  // of the graph
+  runtime::Recompute recompute_ = runtime::Recompute::kNothing;
   data::BatchOptions batch_options_;
   std::vector<NamedTensor> state_;
   // Kept from step to step, so that none allocates.

@@ -57,6 +57,13 @@ Status Profiler::after_stage(const runtime::NodeRun& run) {
   return {};
 }
 
+void Profiler::ran_again(size_t index) {
+  const double now = clock_();
+  sums_.again += now - last_;
+  keep(Span::Kind::kKernel, static_cast<size_t>(place_[index]), last_, now);
+  last_ = clock_();
+}
+
 void Profiler::end_step() {
   end_ = clock_();
   sums_.step += end_ - begin_;
@@ -84,7 +91,8 @@ Profile Profiler::profile() const {
     p.kernels += p.nodes[i].seconds;
     p.stages += p.nodes[i].stage_seconds;
   }
-  p.rest = p.step - p.batch - p.kernels - p.stages;
+  p.again = sums_.again / steps;
+  p.rest = p.step - p.batch - p.kernels - p.stages - p.again;
   return p;
 }
 

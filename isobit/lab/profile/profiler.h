@@ -1,7 +1,8 @@
 // Where the time of training steps goes: an observer with a clock.
 //
 // The kernels of a node take what passes from the end of the node before it to the call of before_stage, a stage what
-// passes from there to after_stage. A view takes nothing, and counts to the next node.
+// passes from there to after_stage. A view takes nothing, and counts to the next node. What a node takes that runs
+// again is no node's, and summed up.
 #pragma once
 
 #include <string>
@@ -32,6 +33,7 @@ struct Profile {
   double batch = 0;   // making the batch, and feeding it
   double kernels = 0;
   double stages = 0;
+  double again = 0;             // kernels and stages of nodes that ran again (runtime::Recomputation)
   double rest = 0;              // handing out what the step made
   double between = 0;           // from one step to the next: commitments, heads, files, scores
   std::vector<NodeTime> nodes;  // in the order of execution, views left out
@@ -59,13 +61,14 @@ class Profiler final : public runtime::Observer {
   void begin_run(const graph::Graph& graph) override;
   Status before_stage(const runtime::NodeRun& run) override;
   Status after_stage(const runtime::NodeRun& run) override;
+  void ran_again(size_t index) override;
 
   Profile profile() const;
   const std::vector<Span>& spans() const { return spans_; }
 
  private:
   struct Sums {
-    double step = 0, batch = 0, between = 0;
+    double step = 0, batch = 0, between = 0, again = 0;
     std::vector<double> kernels, stages;  // by node
     int64_t steps = 0;
   };

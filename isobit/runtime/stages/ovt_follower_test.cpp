@@ -82,6 +82,7 @@ class Told final : public Stage {
     for (int64_t i = 0; i < call.out().elements(); ++i) out[i] = cases_[static_cast<size_t>(i)].*result_;
     return inner_.apply(index, call);
   }
+  Status apply_again(size_t index, KernelCall& call) override { return inner_.apply_again(index, call); }
 
  private:
   Stage& inner_;

@@ -32,6 +32,7 @@ class OvtRecorder final : public LogRecorder {
     log_.outputs.clear();
   }
   Status apply(size_t index, KernelCall& call) override;
+  Status apply_again(size_t index, KernelCall& call) override { return rounding_.apply_again(index, call); }
   const log::OvtLog& log() const { return log_; }  // of the step so far
   log::StepLog take_log() override { return std::exchange(log_, {}); }
   const log::CountsByOperator& counts() const override { return counts_; }

@@ -55,6 +55,8 @@ class RoundingStage : public Stage {
   explicit RoundingStage(int bits) : bits_(bits) {}
   void begin_run(const graph::Graph& graph) override { extents_.begin(graph); }
   Status apply(size_t index, KernelCall& call) override;
+  // REQUIRES no inner product: what was decided of it is not kept.
+  Status apply_again(size_t index, KernelCall& call) final;
   int bits() const { return bits_; }
 
   // For stages that settle inner products themselves, in place of apply():

@@ -143,6 +143,7 @@ class Simulated final : public Stage {
     if (graph::op_of(call.node).is_inner_product()) disturb(call);
     return inner_.apply(index, call);
   }
+  Status apply_again(size_t index, KernelCall& call) override { return inner_.apply_again(index, call); }
 
  private:
   double uniform() { return static_cast<double>(static_cast<int64_t>(random_())) * 0x1p-63; }

@@ -24,6 +24,7 @@ class SparseRecorder final : public LogRecorder {
   void begin_run(const graph::Graph& graph) override { rounding_.begin_run(graph); }
   void begin_step(uint64_t step) override;
   Status apply(size_t index, KernelCall& call) override;
+  Status apply_again(size_t index, KernelCall& call) override { return rounding_.apply_again(index, call); }
   const log::SparseLog& log() const { return log_; }  // of the step so far
   log::StepLog take_log() override { return std::exchange(log_, {}); }
   const log::CountsByOperator& counts() const override { return counts_; }
