@@ -5,7 +5,7 @@ import os
 from isobit_cli import JOBS, Case, main, overrides
 
 RESNET = [os.path.join(JOBS, "digits.toml"), *overrides("model.builder=resnet", "model.width=8", "job.steps=4", "commit.every=2",
-                                                       "data.batch=32", "evaluate.samples=20")]
+                                                       "data.batch=32", "evaluate.samples=20", "schedule.warmup=0")]
 ROOTS = ("final_state_root", "transcript_root", "job_root")
 
 
