@@ -36,9 +36,9 @@ class Recompute(Case):
 
     def test_what_cannot_be_computed_again(self):
         logged = overrides("job.arithmetic=logged-1")
-        self.fails("train", *RESNET, *logged, "--recompute", "all", "--out", "r", code=2,
+        self.fails("job", "check", *RESNET, *logged, "--recompute", "all", code=2,
                    says=["logged-1", "what their log decides is decided once", "'cheap'"])
-        self.fails("train", *RESNET, *overrides("job.arithmetic=float32"), "--recompute", "all", "--out", "r", code=2,
+        self.fails("job", "check", *RESNET, *overrides("job.arithmetic=float32"), "--recompute", "all", code=2,
                    says=["float32", "nothing promises"])
         self.fails("train", *RESNET, "--recompute", "some", "--out", "r", code=2,
                    says=["--recompute 'some': expected none, cheap or all"])
