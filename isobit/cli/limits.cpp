@@ -20,9 +20,9 @@ void add_memory_option(Command& command, LimitOptions& options) {
 }
 
 void add_recompute_option(Command& command, LimitOptions& options) {
-  command.option("--recompute", "WHAT", options.recompute,
-                 "of a step, compute again what the backward pass reads, in less memory, to the same bits: cheap (all "
-                 "but inner products), all, or none (default)");
+  command.option(
+      "--recompute", "WHAT", options.recompute,
+      "in less memory, compute values of a step again, to the same bits: cheap ones, all, or none (default)");
 }
 
 Status refuse_recompute(const std::string& command, const LimitOptions& options) {
