@@ -29,19 +29,6 @@ std::vector<int64_t> some_of(int64_t n) {
   return some;
 }
 
-// Zeros of both signs, infinities, NaN, and the least and the largest of numbers among the real operands.
-void make_odd(OneOperator& one) {
-  const double odd[] = {0.0, -0.0, INFINITY, NAN, -INFINITY, 1e-45, -3e38, 1e-40, 1};
-  size_t next = 0;
-  for (Tensor& feed : one.feeds) {
-    if (!runtime::is_real(feed)) continue;
-    feed = feed.clone();
-    for (int64_t e = static_cast<int64_t>(next % 5); e < feed.elements(); e += 3 + static_cast<int64_t>(next % 7)) {
-      runtime::set_element(feed, e, odd[next++ % std::size(odd)]);
-    }
-  }
-}
-
 class Judged : public runtime::Traits {
  protected:
   enum class Operands { kAsTheyAre, kOdd };
@@ -52,7 +39,7 @@ class Judged : public runtime::Traits {
     for (const DType dtype : types()) {
       if (arithmetic.corrects && dtype != DType::kFloat32) continue;
       OneOperator one(GetParam(), dtype);
-      if (operands == Operands::kOdd) make_odd(one);
+      if (operands == Operands::kOdd) runtime::make_odd(one);
       const RanNode ran = run_watched(one.graph, one.feeds, ctx);
       auto asked = ran.question();
       if (!asked) continue;  // no shape is known before the run: no training step has it

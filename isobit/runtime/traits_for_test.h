@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -30,6 +32,19 @@ inline bool is_real(const Tensor& t) { return t.dtype() == DType::kFloat32 || t.
 inline void set_element(Tensor& t, int64_t i, double x) {
   if (t.dtype() == DType::kFloat32) t.data<float>()[i] = static_cast<float>(x);
   if (t.dtype() == DType::kFloat64) t.data<double>()[i] = x;
+}
+
+// Zeros of both signs, infinities, NaN, and the least and the largest of numbers among the real operands.
+inline void make_odd(OneOperator& one) {
+  const double odd[] = {0.0, -0.0, INFINITY, NAN, -INFINITY, 1e-45, -3e38, 1e-40, 1};
+  size_t next = 0;
+  for (Tensor& feed : one.feeds) {
+    if (!is_real(feed)) continue;
+    feed = feed.clone();
+    for (int64_t e = static_cast<int64_t>(next % 5); e < feed.elements(); e += 3 + static_cast<int64_t>(next % 7)) {
+      set_element(feed, e, odd[next++ % std::size(odd)]);
+    }
+  }
 }
 
 // Which elements of a are not those of b, bit by bit; all of them where the shapes differ.
