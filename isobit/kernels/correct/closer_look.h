@@ -21,6 +21,12 @@
 
 namespace isobit::kernels::correct {
 
+// What may be believed of x.
+enum class Backing {
+  kClassical,  // it is a sum in float64: all of the above
+  kBounded,    // it is within d of the exact sum, and no more: the zero test alone, which does not look at x
+};
+
 struct Undecided {
   int64_t i, j;
   double x;  // the float64 approximation, bias included

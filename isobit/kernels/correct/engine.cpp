@@ -8,6 +8,7 @@
 #include "isobit/base/status.h"
 #include "isobit/base/text.h"
 #include "isobit/kernels/correct/closer_look.h"
+#include "isobit/kernels/correct/integer/backend.h"
 #include "isobit/kernels/correct/reference.h"
 #include "isobit/kernels/correct/repair.h"
 #include "isobit/kernels/correct/watch.h"
@@ -20,50 +21,6 @@ constexpr int64_t kTileRows = 1024;
 constexpr int64_t kTileColumns = 4096;
 constexpr int64_t kTileElements = int64_t{1} << 20;   // of the output
 constexpr int64_t kBlockElements = int64_t{1} << 20;  // of one operand in float64
-
-// Zero, or all of their squares where the operand knows them.
-void start_norms(const CorrectContext& ctx, LaidOut& side) {
-  side.norms.assign(static_cast<size_t>(side.last - side.first), 0.0);
-  const bool wanted = ctx.instruments.mutation != Mutation::kUnfiltered;
-  side.add_squares = wanted && !side.source->knows_squares();
-  if (!wanted || side.add_squares) return;
-  ctx.kernel.pool->parallel_for(side.last - side.first, 1024, [&](int64_t begin, int64_t end) {
-    side.source->line_squares(side.first + begin, side.first + end, side.norms.data() + begin);
-  });
-}
-
-// Brings lines [first, last) and terms [l0, l1) into the block, unless they are there, and adds to the norms.
-void load(const CorrectContext& ctx, LaidOut& side, int64_t first, int64_t last, int64_t l0, int64_t l1,
-          bool last_block) {
-  if (side.first == first && side.last == last && side.l0 == l0 && side.l1 == l1) return;
-  const Table& loops = table_of(ctx.kernel.isa);
-  side.first = first;
-  side.last = last;
-  side.l0 = l0;
-  side.l1 = l1;
-  if (l0 == 0) start_norms(ctx, side);
-  const int64_t ld = side.ld();
-  ctx.kernel.pool->parallel_for(last - first, 16384 / (l1 - l0) + 1, [&](int64_t begin, int64_t end) {
-    if (side.source->k_contiguous()) {
-      for (int64_t line = begin; line < end; ++line) {
-        double* to = side.block + line * ld;
-        side.source->fill(loops, first + line, first + line + 1, l0, l1, to, ld);
-        if (side.add_squares) side.norms[static_cast<size_t>(line)] += loops.squares(l1 - l0, to);
-      }
-      return;
-    }
-    constexpr int64_t kRows = 16;  // few enough to be still in cache when they are squared
-    for (int64_t l = l0; l < l1; l += kRows) {
-      const int64_t stop = std::min(l + kRows, l1);
-      double* to = side.block + (l - l0) * ld + begin;
-      side.source->fill(loops, first + begin, first + end, l, stop, to, ld);
-      if (side.add_squares) loops.column_squares(stop - l, end - begin, to, ld, side.norms.data() + begin);
-    }
-  });
-  if (last_block) {
-    for (double& norm : side.norms) norm = std::sqrt(norm);
-  }
-}
 
 struct Tile {
   int64_t i0, i1, j0, j1;
@@ -242,13 +199,13 @@ Status compute(const CorrectContext& ctx, const Matrices& p, const Tiling& tilin
   // A deliberate mistake of ours is not the product's.
   const bool watched = mutation == Mutation::kNone;
   Breaches breaches;
-  repair(ctx, p, buffers.left, buffers.right, undecided, bound_per_magnitude(tiling, mutation),
+  repair(ctx, p, buffers.left, buffers.right, undecided, Backing::kClassical, bound_per_magnitude(tiling, mutation),
          watched ? &breaches : nullptr, statistics);
   if (watched && ctx.watch != nullptr) {
     check_sample(ctx, p, buffers.left, buffers.right, draw_sample(*ctx.watch, p, tiling, tile, buffers),
                  tiling.slice + tiling.slices - 1, breaches, statistics);
   }
-  return breaches.status(p, ctx.product->name());
+  return breaches.status(p, ctx.product->name(), Backing::kClassical);
 }
 
 }  // namespace
@@ -267,8 +224,12 @@ Status run(const CorrectContext& ctx, const Matrices& p) {
   Statistics statistics;
   statistics.elements = p.m * p.n;
   statistics.terms = static_cast<double>(statistics.elements) * static_cast<double>(p.k);
+  bool done = false;
   if (p.m > 0 && p.n > 0 && p.k == 0) fill_with_bias(p);
-  if (p.m > 0 && p.n > 0 && p.k > 0) {
+  if (p.m > 0 && p.n > 0 && p.k > 0 && ctx.integer != nullptr) {
+    ISOBIT_TRY(done, ctx.integer->run(ctx, p, statistics));
+  }
+  if (p.m > 0 && p.n > 0 && p.k > 0 && !done) {
     const Tiling tiling = tiling_of(p, ctx.instruments.mutation);
     Workspace own;
     Workspace& workspace = ctx.workspace != nullptr ? *ctx.workspace : own;

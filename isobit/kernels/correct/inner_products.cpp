@@ -3,11 +3,11 @@
 namespace isobit::kernels::correct {
 
 CorrectInnerProducts::CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<MatrixProduct> product,
-                                           const Instruments& instruments)
-    : kernel_(kernel), product_(std::move(product)), instruments_(instruments) {}
+                                           std::unique_ptr<integer::Backend> integer, const Instruments& instruments)
+    : kernel_(kernel), product_(std::move(product)), integer_(std::move(integer)), instruments_(instruments) {}
 
 CorrectContext CorrectInnerProducts::context() {
-  return {kernel_, product_.get(), &workspace_, &statistics_, instruments_, &watch_};
+  return {kernel_, product_.get(), &workspace_, &statistics_, instruments_, &watch_, integer_.get()};
 }
 
 Status CorrectInnerProducts::matmul(const MatmulArgs<float>& args) { return correct::matmul(context(), args); }

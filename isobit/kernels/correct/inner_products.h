@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "isobit/kernels/correct/conv.h"
+#include "isobit/kernels/correct/integer/backend.h"
 #include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/correct/watch.h"
 #include "isobit/kernels/inner_products.h"
@@ -13,9 +14,13 @@ namespace isobit::kernels::correct {
 class CorrectInnerProducts final : public InnerProducts<float> {
  public:
   // kernel.isa == kReference: the scalar specification, without the product (which may then be null).
-  // Errors of the calls are those of correct/matmul.h; a sample of all outputs is looked at (watch.h).
+  // integer: computes what it takes (integer/backend.h), or null. Errors of the calls are those of correct/matmul.h; a
+  // sample of all outputs is looked at (watch.h).
   CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<MatrixProduct> product,
-                       const Instruments& instruments = {});
+                       std::unique_ptr<integer::Backend> integer, const Instruments& instruments = {});
+  CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<MatrixProduct> product,
+                       const Instruments& instruments = {})
+      : CorrectInnerProducts(kernel, std::move(product), nullptr, instruments) {}
 
   Status matmul(const MatmulArgs<float>& args) override;
   Status conv_forward(const ConvShape& shape, const float* src, const float* weights, const float* bias,
@@ -32,6 +37,7 @@ class CorrectInnerProducts final : public InnerProducts<float> {
 
   KernelContext kernel_;
   std::unique_ptr<MatrixProduct> product_;
+  std::unique_ptr<integer::Backend> integer_;
   Workspace workspace_;
   Statistics statistics_;
   Instruments instruments_;

@@ -14,6 +14,8 @@ enum class Mutation {
   kGridUnchecked,     // a sum of few bits is believed to be exact
   kNoDoubledStep,     // a plain float64 sum under the bound of the doubled-precision one
   kNoExactStep,       // the doubled-precision sum is believed where it cannot decide
+  kWrongModulus,      // integer/: one modulus is not what residues are taken by
+  kFewModuli,         // integer/: lines are scaled for one modulus more than there is
   kUnfiltered,        // convert, multiply, round: what correct rounding is measured against
 };
 

@@ -35,6 +35,7 @@ struct Statistics {
   int64_t settled = 0;   // undecided by the filter, decided by a closer look (closer_look.h)
   int64_t repaired = 0;  // evaluated again, `exact` included
   int64_t exact = 0;     // of these, undecided by the doubled-precision sum and settled by the exact accumulator
+  int64_t combined = 0;  // of these, put together exactly from residues (integer/exact.h)
   int64_t sampled = 0;   // elements looked at to see whether the product is classical (watch.h)
   double terms = 0;      // of the sums of all elements
   double sampled_terms = 0;  // of those looked at
@@ -45,6 +46,7 @@ struct Statistics {
     settled += other.settled;
     repaired += other.repaired;
     exact += other.exact;
+    combined += other.combined;
     terms += other.terms;
     sampled += other.sampled;
     sampled_terms += other.sampled_terms;
@@ -65,6 +67,9 @@ class Workspace {
 };
 
 class Watch;  // watch.h
+namespace integer {
+class Backend;  // integer/backend.h
+}  // namespace integer
 
 // kernel.isa == kReference: the scalar specification, without the product. One call at a time per product, pool,
 // workspace and watch.
@@ -75,6 +80,8 @@ struct CorrectContext {
   Statistics* statistics = nullptr;  // not owned; added to, if not null
   Instruments instruments = {};      // none
   Watch* watch = nullptr;            // not owned; null for no sample
+  // Not owned; what it does not take, and everything if it is null, the float64 product computes.
+  integer::Backend* integer = nullptr;
 };
 
 // Shapes, strides and overlaps as in kernels/matmul/matmul.h. Errors, after which c must not be used:

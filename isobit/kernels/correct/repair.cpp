@@ -49,6 +49,7 @@ struct Work {
   const LaidOut& right;
   const UndecidedLines& rows;
   Mutation mutation;
+  Backing backing;
   double gamma;
   Breaches* breaches;
 };
@@ -62,8 +63,9 @@ void repair_one(const Work& w, const UndecidedSum& t, size_t row, const Undecide
     return;
   }
   const int64_t common = common_bits(w.rows.mask(row), columns.mask(column), w.rows.words());
-  if (settle_by_terms(t, common, u.x, w.mutation, statistics, out)) return;
-  if (has_few_bits(u.x) &&
+  const bool classical = w.backing == Backing::kClassical;
+  if ((classical || common == 0) && settle_by_terms(t, common, u.x, w.mutation, statistics, out)) return;
+  if (classical && has_few_bits(u.x) &&
       settle_by_grid(t, w.rows.grid(row), columns.grid(column), u.x, w.mutation, statistics, out)) {
     return;
   }
@@ -103,12 +105,13 @@ std::vector<size_t> group_starts(std::span<const Undecided> items, int64_t width
 }  // namespace
 
 void repair(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, const LaidOut& right,
-            std::vector<Undecided>& items, double gamma, Breaches* breaches, Statistics& statistics) {
+            std::vector<Undecided>& items, Backing backing, double gamma, Breaches* breaches, Statistics& statistics) {
   if (items.empty()) return;
   const Table& loops = table_of(ctx.kernel.isa);
   ThreadPool& pool = *ctx.kernel.pool;
   items = by_column(items, right);
-  const bool few_bits = std::any_of(items.begin(), items.end(), [](const Undecided& u) { return has_few_bits(u.x); });
+  const bool few_bits = backing == Backing::kClassical &&
+                        std::any_of(items.begin(), items.end(), [](const Undecided& u) { return has_few_bits(u.x); });
   const Grids grids = few_bits ? Grids::kWith : Grids::kWithout;
   UndecidedLines rows(loops, p.left, grids);
   rows.assign(rows_of(items, left), left.first, left.last);
@@ -118,7 +121,7 @@ void repair(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, c
   const auto columns = static_cast<int64_t>(columns_of(items).size());
   const int64_t width = std::clamp<int64_t>(columns / (4 * pool.threads()), 1, 16);
   const std::vector<size_t> starts = group_starts(items, width);
-  const Work work{loops, p, left, right, rows, ctx.instruments.mutation, gamma, breaches};
+  const Work work{loops, p, left, right, rows, ctx.instruments.mutation, backing, gamma, breaches};
   std::mutex merging;
   pool.parallel_for(static_cast<int64_t>(starts.size()) - 1, 1, [&](int64_t begin, int64_t end) {
     Statistics own;

@@ -10,9 +10,10 @@
 namespace isobit::kernels::correct {
 
 // Writes the outputs named by `items` and counts them; reorders items. Columns are packed a few at a time and spread
-// over the threads of the pool. gamma: the filter's bound on |x - exact sum| per unit of magnitude (engine.h); outputs
-// whose x is found further away are noted (watch.h), unless `breaches` is null.
+// over the threads of the pool. backing: kBounded leaves out the closer look. gamma: the filter's bound on |x - exact
+// sum| per unit of magnitude (engine.h); outputs whose x is found further away are noted (watch.h), unless `breaches`
+// is null.
 void repair(const CorrectContext& ctx, const Matrices& problem, const LaidOut& left, const LaidOut& right,
-            std::vector<Undecided>& items, double gamma, Breaches* breaches, Statistics& statistics);
+            std::vector<Undecided>& items, Backing backing, double gamma, Breaches* breaches, Statistics& statistics);
 
 }  // namespace isobit::kernels::correct

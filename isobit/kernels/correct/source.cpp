@@ -142,4 +142,51 @@ void Source::position_squares(int64_t first, int64_t last, double* out) const {
   }
 }
 
+namespace {
+
+// Zero, or all of their squares where the operand knows them.
+void start_norms(const CorrectContext& ctx, LaidOut& side) {
+  side.norms.assign(static_cast<size_t>(side.last - side.first), 0.0);
+  const bool wanted = ctx.instruments.mutation != Mutation::kUnfiltered;
+  side.add_squares = wanted && !side.source->knows_squares();
+  if (!wanted || side.add_squares) return;
+  ctx.kernel.pool->parallel_for(side.last - side.first, 1024, [&](int64_t begin, int64_t end) {
+    side.source->line_squares(side.first + begin, side.first + end, side.norms.data() + begin);
+  });
+}
+
+}  // namespace
+
+void load(const CorrectContext& ctx, LaidOut& side, int64_t first, int64_t last, int64_t l0, int64_t l1,
+          bool last_block) {
+  if (side.first == first && side.last == last && side.l0 == l0 && side.l1 == l1) return;
+  const Table& loops = table_of(ctx.kernel.isa);
+  side.first = first;
+  side.last = last;
+  side.l0 = l0;
+  side.l1 = l1;
+  if (l0 == 0) start_norms(ctx, side);
+  const int64_t ld = side.ld();
+  ctx.kernel.pool->parallel_for(last - first, 16384 / (l1 - l0) + 1, [&](int64_t begin, int64_t end) {
+    if (side.source->k_contiguous()) {
+      for (int64_t line = begin; line < end; ++line) {
+        double* to = side.block + line * ld;
+        side.source->fill(loops, first + line, first + line + 1, l0, l1, to, ld);
+        if (side.add_squares) side.norms[static_cast<size_t>(line)] += loops.squares(l1 - l0, to);
+      }
+      return;
+    }
+    constexpr int64_t kRows = 16;  // few enough to be still in cache when they are squared
+    for (int64_t l = l0; l < l1; l += kRows) {
+      const int64_t stop = std::min(l + kRows, l1);
+      double* to = side.block + (l - l0) * ld + begin;
+      side.source->fill(loops, first + begin, first + end, l, stop, to, ld);
+      if (side.add_squares) loops.column_squares(stop - l, end - begin, to, ld, side.norms.data() + begin);
+    }
+  });
+  if (last_block) {
+    for (double& norm : side.norms) norm = std::sqrt(norm);
+  }
+}
+
 }  // namespace isobit::kernels::correct

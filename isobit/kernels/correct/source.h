@@ -55,4 +55,9 @@ struct LaidOut {
   const double* at(int64_t l) const { return block + (l - l0) * (source->k_contiguous() ? 1 : ld()); }
 };
 
+// Brings lines [first, last) and terms [l0, l1) into the block, unless they are there, and adds to the norms; with
+// last_block these are complete. Blocks come in ascending order of their terms.
+void load(const CorrectContext& ctx, LaidOut& side, int64_t first, int64_t last, int64_t l0, int64_t l1,
+          bool last_block);
+
 }  // namespace isobit::kernels::correct

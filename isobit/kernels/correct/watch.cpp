@@ -63,6 +63,11 @@ bool is_plainly_near(const Looked& o, const EvaluatedSum& e) {
   return off <= gamma(std::min(o.terms - 1, o.roundings)) * std::fabs(e.sum.high);
 }
 
+void check_written(const EvaluatedSum& e, const Undecided& u, float written, Breaches& breaches) {
+  if (numerics::bits_of(e.value) == numerics::bits_of(written)) return;
+  breaches.note({.i = u.i, .j = u.j, .x = u.x, .exact = e.sum.high, .written = written, .nearest = e.value});
+}
+
 void check_one(const Table& loops, const Looked& o, float written, Breaches& breaches) {
   EvaluatedSum e = evaluate(loops, o.t, o.t.magnitude(), Mutation::kNone);
   if (!is_plainly_near(o, e)) {
@@ -71,8 +76,31 @@ void check_one(const Table& loops, const Looked& o, float written, Breaches& bre
     e.bound = exact ? 0 : doubled_bound(o.t.k, magnitude);
     compare(e, o.u, exact ? 0 : gamma(std::min(o.terms - 1, o.roundings)) * magnitude, breaches);
   }
-  if (numerics::bits_of(e.value) == numerics::bits_of(written)) return;
-  breaches.note({.i = o.u.i, .j = o.u.j, .x = o.u.x, .exact = e.sum.high, .written = written, .nearest = e.value});
+  check_written(e, o.u, written, breaches);
+}
+
+// Calls look(q, lines and bias, nonzero products and bias) for every item(q) of finite terms.
+template <class Item, class Look>
+void for_each_looked_at(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, const LaidOut& right,
+                        size_t count, const Item& item, Statistics& statistics, const Look& look) {
+  if (count == 0) return;
+  const Table& loops = table_of(ctx.kernel.isa);
+  statistics.sampled += static_cast<int64_t>(count);
+  statistics.sampled_terms += static_cast<double>(count) * static_cast<double>(p.k);
+  ctx.kernel.pool->parallel_for(static_cast<int64_t>(count), 4096 / p.k + 1, [&](int64_t begin, int64_t end) {
+    UndecidedLines row(loops, p.left, Grids::kWithout), column(loops, p.right, Grids::kWithout);
+    for (int64_t q = begin; q < end; ++q) {
+      const Undecided& u = item(static_cast<size_t>(q));
+      UndecidedSum t = term_of(p, left, right, u);
+      if (!t.finite()) continue;  // whatever x is: special_value does not use it
+      row.take(u.i);
+      column.take(u.j);
+      t.a = row.at(0);
+      t.b = column.at(0);
+      const int64_t terms = common_bits(row.mask(0), column.mask(0), row.words()) + (t.bias != 0 ? 1 : 0);
+      look(static_cast<size_t>(q), t, terms);
+    }
+  });
 }
 
 }  // namespace
@@ -93,7 +121,7 @@ void Breaches::note(const Breach& breach) {
   if (!first_ || std::tie(breach.i, breach.j) < std::tie(first_->i, first_->j)) first_ = breach;
 }
 
-Status Breaches::status(const Matrices& p, const std::string& product) const {
+Status Breaches::status(const Matrices& p, const std::string& product, Backing backing) const {
   if (!first_) return {};
   const Breach& b = *first_;
   const std::string which = text_of("output (", b.i, ", ", b.j, ") of ", p.m, " x ", p.k, " times ", p.k, " x ", p.n,
@@ -102,6 +130,10 @@ Status Breaches::status(const Matrices& p, const std::string& product) const {
     return unavailable(text_of("a result of platform ", product, " is not correctly rounded: ", which,
                                ", and was rounded to ", b.written, " instead of ", b.nearest,
                                "; is the memory of this machine sound?"));
+  }
+  if (backing == Backing::kBounded) {
+    return unavailable(text_of("platform ", product, " breaks its own bound: ", which, ", more than ", b.most,
+                               " apart; is the memory of this machine sound? Use another platform"));
   }
   const std::string within =
       b.most == 0 ? "round nothing here" : text_of("stay within ", b.most, " of the exact value here");
@@ -117,24 +149,26 @@ void compare(const EvaluatedSum& e, const Undecided& u, double most, Breaches& b
 
 void check_sample(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, const LaidOut& right,
                   const std::vector<Undecided>& sample, int64_t roundings, Breaches& breaches, Statistics& statistics) {
-  if (sample.empty()) return;
   const Table& loops = table_of(ctx.kernel.isa);
-  statistics.sampled += static_cast<int64_t>(sample.size());
-  statistics.sampled_terms += static_cast<double>(sample.size()) * static_cast<double>(p.k);
-  ctx.kernel.pool->parallel_for(static_cast<int64_t>(sample.size()), 4096 / p.k + 1, [&](int64_t begin, int64_t end) {
-    UndecidedLines row(loops, p.left, Grids::kWithout), column(loops, p.right, Grids::kWithout);
-    for (int64_t q = begin; q < end; ++q) {
-      const Undecided& u = sample[static_cast<size_t>(q)];
-      UndecidedSum t = term_of(p, left, right, u);
-      if (!t.finite()) continue;  // whatever x is: special_value does not use it
-      row.take(u.i);
-      column.take(u.j);
-      t.a = row.at(0);
-      t.b = column.at(0);
-      const int64_t terms = common_bits(row.mask(0), column.mask(0), row.words()) + (t.bias != 0 ? 1 : 0);
-      check_one(loops, {u, t, terms, roundings}, p.out[p.at(u.i, u.j)], breaches);
-    }
-  });
+  const auto item = [&](size_t q) -> const Undecided& { return sample[q]; };
+  for_each_looked_at(ctx, p, left, right, sample.size(), item, statistics,
+                     [&](size_t q, const UndecidedSum& t, int64_t terms) {
+                       const Undecided& u = sample[q];
+                       check_one(loops, {u, t, terms, roundings}, p.out[p.at(u.i, u.j)], breaches);
+                     });
+}
+
+void check_bounded_sample(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, const LaidOut& right,
+                          const std::vector<BoundedItem>& sample, Breaches& breaches, Statistics& statistics) {
+  const Table& loops = table_of(ctx.kernel.isa);
+  const auto item = [&](size_t q) -> const Undecided& { return sample[q].item; };
+  for_each_looked_at(ctx, p, left, right, sample.size(), item, statistics,
+                     [&](size_t q, const UndecidedSum& t, int64_t) {
+                       const Undecided& u = sample[q].item;
+                       const EvaluatedSum e = evaluate(loops, t, t.magnitude(), Mutation::kNone);
+                       compare(e, u, sample[q].most, breaches);
+                       check_written(e, u, p.out[p.at(u.i, u.j)], breaches);
+                     });
 }
 
 }  // namespace isobit::kernels::correct

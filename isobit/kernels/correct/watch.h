@@ -62,7 +62,7 @@ class Breaches {
  public:
   void note(const Breach& breach);
   // kUnavailable, where one was noted. product: its name.
-  Status status(const Matrices& problem, const std::string& product) const;
+  Status status(const Matrices& problem, const std::string& product, Backing backing) const;
 
  private:
   std::mutex mutex_;
@@ -75,5 +75,13 @@ void compare(const EvaluatedSum& e, const Undecided& u, double most, Breaches& b
 // Looks at the outputs `sample` of a tile, whose x is the approximation. roundings: L + S - 1.
 void check_sample(const CorrectContext& ctx, const Matrices& problem, const LaidOut& left, const LaidOut& right,
                   const std::vector<Undecided>& sample, int64_t roundings, Breaches& breaches, Statistics& statistics);
+
+// The same of a product of which only this is known: x is within `most` of the sum.
+struct BoundedItem {
+  Undecided item;
+  double most = 0;
+};
+void check_bounded_sample(const CorrectContext& ctx, const Matrices& problem, const LaidOut& left, const LaidOut& right,
+                          const std::vector<BoundedItem>& sample, Breaches& breaches, Statistics& statistics);
 
 }  // namespace isobit::kernels::correct

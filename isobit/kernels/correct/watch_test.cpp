@@ -203,7 +203,7 @@ TEST(Watch, SampleSeesAResultThatIsNotTheRoundingOfItsSum) {
     Breaches breaches;
     Statistics statistics;
     check_sample(ctx, p, left, right, {{1, 2, sum}}, 4, breaches, statistics);
-    const Status status = breaches.status(p, "this");
+    const Status status = breaches.status(p, "this", Backing::kClassical);
     EXPECT_EQ(statistics.sampled, 1);
     ASSERT_EQ(status.has_value(), !spoilt);
     if (!spoilt) continue;

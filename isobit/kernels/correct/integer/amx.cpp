@@ -1,0 +1,59 @@
+// The tile product on AMX int8, compiled with its flags (CMakeLists.txt) for x86-64 Linux alone.
+#include <cpuid.h>
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "isobit/kernels/correct/integer/tiles.h"
+
+namespace isobit::kernels::correct::integer {
+namespace {
+
+// ARCH_REQ_XCOMP_PERM of Linux since 5.16; XTILEDATA, state 18 of Intel's manual, volume 1, section 13.5.14.
+constexpr long kRequestPermission = 0x1023;
+constexpr long kTileData = 18;
+
+// All eight tile registers: 16 rows of 64 bytes.
+struct alignas(64) TileConfig {
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t bytes_per_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+static_assert(sizeof(TileConfig) == 64);
+
+// Not on the stack: GCC's intrinsic tells the compiler of its first eight bytes only.
+constexpr TileConfig kConfig;
+
+#define TILE_ZERO(r) _tile_zero(r)
+#define TILE_LOAD(r, from) _tile_loadd(r, from, 64)
+#define TILE_MULTIPLY(r, a, b) _tile_dpbssd(r, a, b)
+#define TILE_STORE(r, to, stride) _tile_stored(r, to, stride)
+#include "isobit/kernels/correct/integer/amx_strip.inc"
+
+void multiply(const Strip& s, int32_t* sums) {
+  _tile_loadconfig(&kConfig);
+  multiply_strip(s, sums);
+  _tile_release();
+}
+
+// Leaf 7: EDX bit 24 is AMX-TILE, bit 25 AMX-INT8; leaf 1: ECX bit 27, the system uses XSAVE; XCR0 bits 17 and 18, it
+// saves the tiles.
+bool cpu_has_amx() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c >> 27 & 1) == 0) return false;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d >> 24 & 3) != 3) return false;
+  unsigned low = 0, high = 0;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (low >> 17 & 3) == 3;
+}
+
+}  // namespace
+
+bool amx_available() {
+  static const bool available = cpu_has_amx() && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return available;
+}
+
+TileProduct amx_tiles() { return {"amx", multiply, 2500}; }
+
+}  // namespace isobit::kernels::correct::integer

@@ -1,0 +1,14 @@
+// Where no CPU has AMX.
+#include "isobit/base/status.h"
+#include "isobit/kernels/correct/integer/tiles.h"
+
+namespace isobit::kernels::correct::integer {
+
+bool amx_available() { return false; }
+
+TileProduct amx_tiles() {
+  ISOBIT_CHECK(!"a machine with AMX");
+  return {};
+}
+
+}  // namespace isobit::kernels::correct::integer

@@ -1,0 +1,85 @@
+// `correct-1` inner products on integer matrix units: an approximation with a bound of its own in place of a float64
+// product, behind the filter and exact decisions. Determinism class: `correct-1`. Internal.
+//
+// Both sides become integers (side.h), whose product P is known by its residues modulo N coprime numbers (moduli.h),
+// each an int8 product of matrices (tiles.h) summed in int32 over at most kTerms terms, and modulo p beyond. Then
+//     x = f * (M 2^-s) 2^-t,   f = S - rint(S),   S = the sum of u_s / p_s,
+// s and t the exponents of row and column. With u = 2^-53, r and q what rounding took of row and column:
+//   - |P| <= M / 2 (1 - 2^-11), the norms of the integers being at most sqrt(M / 2) (1 - 2^-12): so f is P / M itself
+//     but for the error of S, which is below 2^-51.
+//   - S is the sum of two fractions, each a rounded quotient of integers that are exact, at most 1/2: off by
+//     2 * (1/2) * 2 u, and u/2 for their sum, which is at most 1. Scaling: two roundings of |x| <= M 2^-(s+t) / 2.
+//   - The exact sum is 2^-(s+t) P + sum of r b + sum of (a - r) q, and the last two are at most |r||b| + |a||q|.
+//   - Two more roundings of x, at the bias and at x +- d, each u (M 2^-(s+t) / 2 + |bias|) at most.
+// So |x - exact sum| and the rounding of x +- d are below
+//     d = 5 u M 2^-(s+t) + |r||b| + |a||q| + 4 u |bias|,
+// where 4.5 u are used, norms are upper bounds with 2^-20 to spare (side.h), and the roundings of d are covered by
+// both.
+//
+// Nothing else is known of x: what closer_look.h concludes from a sum's being one of float64 additions holds of none.
+// Where x - d and x + d round apart, the output is put together exactly (exact.h), or, for lines that are not finite or
+// that rounding took much of, evaluated anew from its terms (repair.h). A product of which more than kMostUndecided of
+// the outputs would be so, by a sample of its lines, is left to the float64 product, as is a small one.
+// Source: the idea of products by residues is that of K. Ozaki, Y. Uchino and T. Imamura, Ozaki scheme II: a
+// GEMM-oriented emulation of floating-point matrix multiplication using an integer modular technique, arXiv 2504.08009;
+// the bound, the reconstruction and the exact decisions are ours.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isobit/base/status.h"
+#include "isobit/kernels/correct/integer/side.h"
+#include "isobit/kernels/correct/integer/tiles.h"
+#include "isobit/kernels/correct/matmul.h"
+#include "isobit/kernels/correct/watch.h"
+
+namespace isobit::kernels::correct::integer {
+
+inline constexpr int64_t kTerms = 2048;  // of a block, a multiple of kStep
+inline constexpr double kMostUndecided = 0.25;
+
+struct Options {
+  // Smaller products are left to the float64 product.
+  int64_t least_m = 1, least_n = 1, least_k = 1;
+  // Other than 0, for tests: this many moduli, whatever the operands, and no product is left to others.
+  int moduli = 0;
+};
+
+// Sizes from which it pays on a matrix unit. Not tuned: of the shapes that have been measured it won in all, and the
+// smallest of them is far larger (docs/architecture.md).
+inline constexpr Options kOnMatrixUnits = {.least_m = 128, .least_n = 128, .least_k = 256};
+
+class Backend {
+ public:
+  explicit Backend(const TileProduct& tiles, const Options& options = {}) : tiles_(tiles), options_(options) {}
+
+  const char* tiles() const { return tiles_.name; }
+  // Of all products so far, those that it computed.
+  int64_t products() const { return products_; }
+
+  // Whether it took the product and wrote its outputs; false: nothing has been written. REQUIRES m, n, k >= 1, no size
+  // of 2^31 or more. Errors (kUnavailable): an output of the watch's sample that is not what it must be.
+  Expected<bool> run(const CorrectContext& ctx, const Matrices& problem, Statistics& statistics);
+
+ private:
+  struct Tile;
+  struct Work;
+  int choose(const Matrices& problem) const;
+  Status compute(const CorrectContext& ctx, const Matrices& problem, const Tile& tile, const Moduli& moduli,
+                 Statistics& statistics);
+  void multiply(const Work& w, int64_t begin, int64_t end, bool add);
+  void filter_rows(const Work& w, int64_t begin, int64_t end, std::vector<Undecided>& hard, Statistics& statistics);
+  void settle(const Work& w, int64_t i, int64_t j, double x, float& out, std::vector<Undecided>& hard,
+              Statistics& statistics);
+  void check(const Work& w, Breaches& breaches, Statistics& statistics);
+
+  const TileProduct tiles_;
+  const Options options_;
+  int64_t products_ = 0;
+  IntegerSide left_{IntegerSide::Which::kLeft}, right_{IntegerSide::Which::kRight};
+  std::vector<int8_t> sums_;  // u_s of the tile's outputs, modulus by modulus, rows and columns in whole blocks
+  int64_t row_stride_ = 0, modulus_stride_ = 0;
+};
+
+}  // namespace isobit::kernels::correct::integer

@@ -1,0 +1,28 @@
+// Products by residues under every setting of a machine, for tests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isobit/kernels/correct/integer/backend.h"
+#include "isobit/kernels/dispatch/dispatch.h"
+
+namespace isobit::kernels::correct::testing {
+
+struct NamedTiles {
+  std::string name;
+  Isa isa;  // of everything else
+  integer::TileProduct tiles;
+};
+
+// The plain tiles of every instruction set, and the matrix unit's where there is one.
+inline std::vector<NamedTiles> all_tiles() {
+  std::vector<NamedTiles> all;
+  for (const Isa isa : available_isas()) {
+    if (isa != Isa::kReference) all.push_back({std::string("plain ") + name_of(isa), isa, integer::plain_tiles(isa)});
+  }
+  if (integer::amx_available()) all.push_back({"amx", best_isa(), integer::amx_tiles()});
+  return all;
+}
+
+}  // namespace isobit::kernels::correct::testing

@@ -1,0 +1,101 @@
+// A hundred million outputs of many kinds by residues, each against the same output over a float64 product, bit by bit,
+// and near-ties against MPFR.
+#include <gtest/gtest.h>
+
+#include "isobit/kernels/correct/bound_check_for_test.h"
+#include "isobit/kernels/correct/integer/backend_for_test.h"
+#include "isobit/kernels/correct/matmul.h"
+#include "isobit/kernels/correct/operands_for_test.h"
+#include "isobit/kernels/correct/oracle_for_test.h"
+#include "isobit/kernels/testing.h"
+
+namespace isobit::kernels::correct {
+namespace {
+
+using testing::Kind;
+using testing::kKinds;
+using testing::kNames;
+
+TEST(IntegerBackendSlow, AHundredMillionOutputsAgainstAFloat64Product) {
+  ThreadPool pool(2);
+  const std::vector<testing::NamedTiles> tiles = testing::all_tiles();
+  std::vector<Statistics> totals(kKinds);
+  OrderedProduct product({best_isa(), &pool});
+  int64_t elements = 0, taken = 0, products = 0;
+  for (uint64_t seed = 1; elements < 100'000'000; ++seed) {
+    // Mostly short sums; now and then one of a thousand terms and more, and of several blocks.
+    const int64_t k =
+        seed % 30 == 0 ? 700 + static_cast<int64_t>(seed * 37 % 3000) : 8 + static_cast<int64_t>(seed * 13 % 89);
+    const int64_t m = k > 100 ? 250 : 900 + static_cast<int64_t>(seed * 7 % 300),
+                  n = 1000 + static_cast<int64_t>(seed % 50);
+    const auto kind = static_cast<Kind>(seed % kKinds);
+    std::mt19937_64 random(seed);
+    const std::vector<float> a = testing::lines(kind, true, m, k, random),
+                             b = testing::lines(kind, false, n, k, random),
+                             bias = testing::lines(kind, true, n, 1, random);
+    std::vector<float> c(static_cast<size_t>(m * n), NAN), expected = c;
+    MatmulArgs<float> p;
+    p.m = m, p.n = n, p.k = k;
+    p.a = a.data(), p.a_row_stride = k;
+    p.b = b.data(), p.b_row_stride = 1, p.b_col_stride = k;
+    p.c = expected.data(), p.c_row_stride = n;
+    if (seed % 3 == 0) p.bias = bias.data();
+    ASSERT_TRUE(matmul({.kernel = {best_isa(), &pool}, .product = &product}, p));
+    p.c = c.data();
+    const testing::NamedTiles& t = tiles[seed / (4 * kKinds) % tiles.size()];
+    // One in four as it chooses itself, the others at 10, 11 and 12 moduli.
+    const int moduli = seed / kKinds % 4 == 0 ? 0 : 9 + static_cast<int>(seed / kKinds % 4);
+    integer::Backend backend(t.tiles, {.moduli = moduli});
+    Watch watch(1000);
+    const Status status = matmul({.kernel = {t.isa, &pool},
+                                  .product = &product,
+                                  .statistics = &totals[seed % kKinds],
+                                  .watch = &watch,
+                                  .integer = &backend},
+                                 p);
+    ASSERT_TRUE(status) << t.name << ", seed " << seed << ": " << status.error().message;
+    ASSERT_TRUE(kernels::testing::same_bits(expected, c))
+        << t.name << ", " << kNames[seed % kKinds] << ", seed " << seed;
+    elements += backend.products() * m * n;
+    taken += backend.products();
+    ++products;
+  }
+  for (int kind = 0; kind < kKinds; ++kind) {
+    const Statistics& s = totals[static_cast<size_t>(kind)];
+    const auto count = static_cast<double>(s.elements);
+    std::printf("%-11s %9lld outputs, repaired %.1e, of these by residues %.1e, by the exact accumulator %.1e\n",
+                kNames[kind], static_cast<long long>(s.elements), static_cast<double>(s.repaired) / count,
+                static_cast<double>(s.combined) / count, static_cast<double>(s.exact) / count);
+  }
+  std::printf("%lld outputs in %lld products of %lld by residues, none different\n", static_cast<long long>(elements),
+              static_cast<long long>(taken), static_cast<long long>(products));
+  EXPECT_GT(taken, products / 2);
+}
+
+TEST(IntegerBackendSlow, HardCasesAgainstMpfr) {
+  ThreadPool pool(2);
+  const std::vector<testing::NamedTiles> tiles = testing::all_tiles();
+  OrderedProduct product({best_isa(), &pool});
+  int64_t hard = 0;
+  testing::Largest largest;
+  for (uint64_t seed = 500; hard < 300'000; ++seed) {
+    const int64_t k = 6 + static_cast<int64_t>(seed % 13);
+    const testing::HardCases h = testing::hard_cases(10000, k, static_cast<int>(10 + seed * 7 % 60), seed);
+    std::vector<float> c, unused;
+    const testing::NamedTiles& t = tiles[seed % tiles.size()];
+    integer::Backend backend(t.tiles, {.moduli = 10 + static_cast<int>(seed % 3)});
+    testing::BoundCheck bounds(h.args(unused));
+    ASSERT_TRUE(
+        matmul({.kernel = {t.isa, &pool}, .product = &product, .instruments = {.bounds = &bounds}, .integer = &backend},
+               h.args(c)));
+    ASSERT_EQ(backend.products(), 1);
+    ASSERT_LE(bounds.largest(), 1.0) << t.name << ", seed " << seed;
+    largest.see(bounds.largest());
+    ASSERT_TRUE(kernels::testing::same_bits(testing::mpfr_matmul(h.args(unused)), c)) << t.name << ", seed " << seed;
+    hard += h.hard;
+  }
+  std::printf("%lld hard cases, error at most %.3f of the bound\n", static_cast<long long>(hard), largest.value());
+}
+
+}  // namespace
+}  // namespace isobit::kernels::correct

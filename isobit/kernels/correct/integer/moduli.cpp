@@ -1,0 +1,66 @@
+#include "isobit/kernels/correct/integer/moduli.h"
+
+#include <cmath>
+
+#include "isobit/base/status.h"
+
+namespace isobit::kernels::correct::integer {
+namespace {
+
+// The largest that are coprime in pairs and whose residues, nearest to zero, fit in int8.
+constexpr std::array<int, kMostModuli> kModuli = {256, 255, 253, 251, 247, 241, 239, 233, 229, 227, 223, 217};
+
+int nearest_to_zero(Int128 x, int p) {
+  int r = static_cast<int>(x % p);
+  if (r < 0) r += p;
+  return r > p / 2 ? r - p : r;
+}
+
+// The inverse of x modulo p by trial.
+int inverse(int x, int p) {
+  for (int q = 1; q < p; ++q) {
+    if (nearest_to_zero(static_cast<Int128>(x) * q - 1, p) == 0) return q;
+  }
+  ISOBIT_CHECK(!"moduli are coprime");
+  return 0;
+}
+
+Moduli make(int count) {
+  Moduli m;
+  m.count = count;
+  m.product = 1;
+  m.first = (count + 1) / 2;
+  m.group = {1, 1};
+  for (int s = 0; s < count; ++s) {
+    const auto at = static_cast<size_t>(s);
+    m.p[at] = kModuli[at];
+    m.product *= kModuli[at];
+    m.group[s < m.first ? 0 : 1] *= kModuli[at];
+  }
+  for (int s = 0; s < count; ++s) {
+    const auto at = static_cast<size_t>(s);
+    m.cofactor[at] = m.product / m.p[at];
+    m.weight[at] = nearest_to_zero(inverse(nearest_to_zero(m.cofactor[at], m.p[at]), m.p[at]), m.p[at]);
+    m.in_group[at] = m.group[s < m.first ? 0 : 1] / m.p[at];  // exact
+  }
+  m.largest_norm = std::sqrt(static_cast<double>(m.product) / 2) * (1 - 0x1p-11);
+  return m;
+}
+
+}  // namespace
+
+const Moduli& moduli_of(int count) {
+  static const std::array<Moduli, kMostModuli - kFewestModuli + 1> all = {make(10), make(11), make(12)};
+  ISOBIT_CHECK(count >= kFewestModuli && count <= kMostModuli);
+  return all[static_cast<size_t>(count - kFewestModuli)];
+}
+
+Int128 combined(const Moduli& m, const int8_t* u, int64_t stride) {
+  Int128 sum = 0;  // below 6 M < 2^98
+  for (int s = 0; s < m.count; ++s) sum += m.cofactor[static_cast<size_t>(s)] * u[s * stride];
+  while (sum > m.product / 2) sum -= m.product;
+  while (sum < -(m.product / 2)) sum += m.product;
+  return sum;
+}
+
+}  // namespace isobit::kernels::correct::integer

@@ -1,0 +1,11 @@
+#include "isobit/kernels/correct/integer/table.h"
+
+namespace isobit::kernels::correct::integer {
+
+const Table& table_of(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const Table& { return table<kIsa>(); });
+}
+
+TileProduct plain_tiles(Isa isa) { return {"plain", table_of(isa).multiply, 30}; }
+
+}  // namespace isobit::kernels::correct::integer
