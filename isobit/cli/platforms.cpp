@@ -25,6 +25,10 @@ Expected<int> run(Console& console) {
                   p.text() == best ? "  (ordered)" : "");
     console.line(line);
   }
+  std::vector<std::string> integer;
+  for (const std::string& kind : platform::integer_products())
+    integer.push_back(text_of(platform::kInteger, "@", kind));
+  console.line(text_of("For arithmetic correct-1 alone, by integer products: ", join_or(integer)));
   console.document(json_text(document));
   return kAgreed;
 }

@@ -2,6 +2,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/kernels/correct/inner_products.h"
+#include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/platform/arithmetic.h"
 #include "isobit/platform/convolutions.h"
 #include "isobit/platform/platform.h"
@@ -12,11 +13,24 @@ namespace isobit::platform {
 namespace {
 
 using kernels::KernelContext;
+using kernels::correct::integer::Backend;
 
 // The float64 product that the platform names.
 Expected<std::unique_ptr<kernels::MatrixProduct>> open_own(const Platform& platform, const KernelContext& plain) {
-  if (platform.is_ordered()) return std::make_unique<kernels::OrderedProduct>(plain);
+  if (platform.is_ordered() || platform.is_integer()) return std::make_unique<kernels::OrderedProduct>(plain);
   return open_vendor_product(platform.library, platform.core, platform.threads, plain);
+}
+
+// The integer products that the platform names; beside our own float64 product at its fastest those of a matrix unit,
+// where there is one, for what is large enough. Else null.
+std::unique_ptr<Backend> open_integer(const Platform& platform) {
+  namespace integer = kernels::correct::integer;
+  if (platform.is_integer()) {
+    return std::make_unique<Backend>(platform.core == "amx" ? integer::amx_tiles()
+                                                            : integer::plain_tiles(platform.isa));
+  }
+  if (!platform.is_ordered() || platform.isa != kernels::best_isa() || !integer::amx_available()) return nullptr;
+  return std::make_unique<Backend>(integer::amx_tiles(), integer::kOnMatrixUnits);
 }
 
 double seconds_now() {
@@ -31,9 +45,17 @@ OpenProduct own_product_of(const Platform& platform) {
 
 Engine::Engine(const Platform& platform) : Engine(platform, Clock(seconds_now)) {}
 Engine::Engine(const Platform& platform, Clock clock)
-    : platform_(platform), open_product_(own_product_of(platform)), clock_(std::move(clock)), pool_(platform.threads) {}
+    : platform_(platform),
+      own_product_(true),
+      open_product_(own_product_of(platform)),
+      clock_(std::move(clock)),
+      pool_(platform.threads) {}
 Engine::Engine(const Platform& platform, OpenProduct product)
-    : platform_(platform), open_product_(std::move(product)), clock_(seconds_now), pool_(platform.threads) {}
+    : platform_(platform),
+      own_product_(false),
+      open_product_(std::move(product)),
+      clock_(seconds_now),
+      pool_(platform.threads) {}
 Engine::~Engine() = default;
 
 Status Engine::check_algorithm(const Arithmetic& arithmetic) const {
@@ -50,6 +72,11 @@ Expected<Context> Engine::context_for(const Arithmetic& arithmetic) {
   if (!platform_.is_ordered() && !arithmetic.any_library) {
     return usage_error(text_of("platform '", platform_.text(), "' cannot compute ", arithmetic.name,
                                ", whose order is written down: use 'ordered', or a job of arithmetic correct-1"));
+  }
+  if (platform_.is_integer() && !arithmetic.corrects) {
+    return usage_error(text_of("platform '", platform_.text(), "' cannot compute ", arithmetic.name,
+                               ": its integer products stand behind the rounding of correct-1 alone; use 'ordered', ",
+                               "or a job of arithmetic correct-1"));
   }
   if (arithmetic.corrects) {
     ISOBIT_RETURN_IF_ERROR(open_correct());
@@ -70,7 +97,8 @@ Status Engine::open_correct() {
   if (correct_ != nullptr) return {};
   const KernelContext plain{platform_.isa, &pool_};
   ISOBIT_TRY(std::unique_ptr<kernels::MatrixProduct> product, open_product_(plain));
-  correct_ = std::make_shared<kernels::correct::CorrectInnerProducts>(plain, std::move(product));
+  correct_ = std::make_shared<kernels::correct::CorrectInnerProducts>(plain, std::move(product),
+                                                                      own_product_ ? open_integer(platform_) : nullptr);
   return {};
 }
 

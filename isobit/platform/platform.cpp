@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "isobit/base/text.h"
+#include "isobit/kernels/correct/integer/tiles.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/platform/convolutions.h"
 #include "isobit/platform/vendor_product.h"
@@ -17,7 +18,7 @@ namespace {
 constexpr int kMostThreads = 1024;
 
 std::vector<std::string> platform_names() {
-  std::vector<std::string> names = {std::string(kOrdered)};
+  std::vector<std::string> names = {std::string(kOrdered), std::string(kInteger)};
   for (const std::string& library : vendor_libraries()) names.push_back(library);
   for (const kernels::Isa isa : kernels::all_isas()) names.push_back(text_of(kOrdered, "@", kernels::name_of(isa)));
   return names;
@@ -43,6 +44,20 @@ Expected<std::string> parse_algorithm(std::string_view text, std::string_view na
   return usage_error(text_of("platform '", text, "': found '", name, "' after the plus",
                              near.empty() ? "" : "; did you mean '" + near + "'?",
                              " Expected a convolution algorithm, ", "last: ", join_or(names)));
+}
+
+// With the kind that stands behind the @, or the fastest.
+Expected<Platform> parse_integer(std::string_view text, std::string_view kind, Platform platform) {
+  const std::vector<std::string> here = integer_products();
+  platform.library = kInteger;
+  platform.isa = kernels::best_isa();
+  platform.core = kind.empty() ? here.back() : std::string(kind);
+  if (std::find(here.begin(), here.end(), platform.core) != here.end()) return platform;
+  if (kind == "amx") {
+    return unavailable(text_of("platform '", text, "': this machine has no AMX that it lets a process use; ",
+                               "integer@plain computes the same bits"));
+  }
+  return usage_error(text_of("platform '", text, "': found '", kind, "' after the @, expected plain or amx"));
 }
 
 }  // namespace
@@ -95,6 +110,10 @@ Expected<Platform> parse_platform(std::string_view text) {
     if (at != std::string_view::npos) platform.core = rest.substr(at + 1);
     return platform;
   }
+  if (rest.substr(0, at) == kInteger) {
+    if (at != std::string_view::npos && at + 1 == rest.size()) return unknown(text);
+    return parse_integer(text, at == std::string_view::npos ? "" : rest.substr(at + 1), platform);
+  }
   if (rest.substr(0, at) != kOrdered) return unknown(text);
   if (at == std::string_view::npos) {
     platform.isa = kernels::best_isa();
@@ -108,6 +127,12 @@ Expected<Platform> parse_platform(std::string_view text) {
   }
   platform.isa = *isa;
   return platform;
+}
+
+std::vector<std::string> integer_products() {
+  std::vector<std::string> kinds = {"plain"};
+  if (kernels::correct::integer::amx_available()) kinds.emplace_back("amx");
+  return kinds;
 }
 
 std::vector<Platform> available_platforms() {

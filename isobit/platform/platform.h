@@ -6,6 +6,10 @@
 //   ordered@portable/1t  ... and one thread
 //   openblas@haswell/2t  the matrix products of a vendor's library with that core type; everything else as ordered
 //   onednn@avx2/1t       a library that has them in float32 only
+//   integer              matrix products of correct-1 alone, by residues in int8 (kernels/correct/integer), on a
+//                        matrix unit where the CPU has one; `ordered` takes that unit, too, for large products
+//   integer@plain/1t     ... in loops of our own, which any CPU can run
+//   integer@amx/2t       ... on AMX
 //   openblas/1t+winograd4  forward convolutions by another algorithm than the platform's own; arithmetic float32 only
 //   openblas/1t+autotune   ... by the one that is fastest when a shape is seen for the first time
 #pragma once
@@ -33,15 +37,17 @@ class CorrectInnerProducts;
 namespace isobit::platform {
 
 inline constexpr std::string_view kOrdered = "ordered";  // our own kernels alone
+inline constexpr std::string_view kInteger = "integer";  // our own kernels, products of correct-1 by residues
 
 struct Platform {
-  std::string library{kOrdered};               // or the name of a product library
+  std::string library{kOrdered};               // or kInteger, or the name of a product library
   kernels::Isa isa = kernels::Isa::kPortable;  // of our own kernels
-  std::string core;                            // of the vendor's; "": its own choice
+  std::string core;                            // of the vendor's; "": its own choice; of kInteger: "plain", "amx"
   int threads = 1;
   std::string algorithm = {};  // of forward convolutions (convolution_algorithms); "": the platform's own
 
   bool is_ordered() const { return library == kOrdered; }
+  bool is_integer() const { return library == kInteger; }
   std::string text() const;  // canonical, e.g. "ordered@avx512/2t", "openblas@haswell/1t+fft"
 };
 
@@ -49,8 +55,11 @@ struct Platform {
 // not have.
 Expected<Platform> parse_platform(std::string_view text);
 
-// Every platform of this machine, on all its cores; slowest first.
+// Every platform of this machine that computes with our own kernels in every arithmetic, on all its cores; slowest
+// first.
 std::vector<Platform> available_platforms();
+// The kinds of integer products that this machine has: "plain", and "amx".
+std::vector<std::string> integer_products();
 
 // Cores this process may use.
 int available_threads();
@@ -99,12 +108,14 @@ class Engine {
   const Platform& platform() const { return platform_; }
   ThreadPool& pool() { return pool_; }
 
-  // kUsage: the platform cannot (a vendor's library has no written order, a convolution algorithm promises no bits and
-  // is for float32); kUnavailable: the library or its core type is not there. A library once opened stays open.
+  // kUsage: the platform cannot (a vendor's library has no written order, integer products are for correct-1, a
+  // convolution algorithm promises no bits and is for float32); kUnavailable: the library or its core type is not
+  // there. A library once opened stays open.
   Expected<Context> context_for(const Arithmetic& arithmetic);
 
  private:
   const Platform platform_;
+  const bool own_product_;  // of correct-1, and not the caller's
   const OpenProduct open_product_;
   const Clock clock_;
   ThreadPool pool_;

@@ -31,6 +31,47 @@ TEST(Platform, UnknownIsAUsageErrorWithTheNearestName) {
   EXPECT_NE(parse_platform("orderd").error().message.find("did you mean 'ordered'"), std::string::npos);
 }
 
+TEST(Platform, IntegerProductsAreNamedByTheirKind) {
+  const std::vector<std::string> here = integer_products();
+  EXPECT_EQ(here.front(), "plain");
+  EXPECT_EQ(parse_platform("integer@plain/3t")->text(), "integer@plain/3t");
+  EXPECT_EQ(parse_platform("integer/1t")->text(), "integer@" + here.back() + "/1t");
+  for (const char* text : {"integer@", "integer@avx2", "integr", "integer@plain+nothing"}) {
+    const auto p = parse_platform(text);
+    ASSERT_FALSE(p) << text;
+    EXPECT_EQ(p.error().code, ErrorCode::kUsage) << text;
+  }
+  const auto amx = parse_platform("integer@amx/1t");
+  if (here.back() == "amx") {
+    EXPECT_EQ(amx->core, "amx");
+  } else {
+    ASSERT_FALSE(amx);
+    EXPECT_EQ(amx.error().code, ErrorCode::kUnavailable);
+  }
+}
+
+TEST(Engine, IntegerProductsAreForCorrectAlone) {
+  Engine engine(parse_platform("integer@plain/2t").value());
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    const auto context = engine.context_for(arithmetic);
+    ASSERT_EQ(context.has_value(), arithmetic.corrects) << arithmetic.name;
+    if (!context) {
+      EXPECT_EQ(context.error().code, ErrorCode::kUsage) << arithmetic.name;
+    }
+  }
+  // Exactly a tie, which is settled by the residues: 5 * 3355445 = 2^24 + 9.
+  const Context correct = engine.context_for(arithmetic_of("correct-1")).value();
+  const std::vector<float> a(40 * 40, 0), b(40 * 40, 3355445);
+  std::vector<float> five = a, c(40 * 40);
+  for (size_t i = 0; i < 40; ++i) five[40 * i] = 5;
+  kernels::MatmulArgs<float> p;
+  p.m = p.n = p.k = p.a_row_stride = p.b_row_stride = p.c_row_stride = 40;
+  p.a = five.data(), p.b = b.data(), p.c = c.data();
+  ASSERT_TRUE(correct.kernels().products_f32->matmul(p));
+  EXPECT_EQ(c, std::vector<float>(40 * 40, 16777224));
+  EXPECT_EQ(correct.repairs().repaired, 1600);
+}
+
 TEST(Platform, AnIsaThatIsNotThereIsUnavailable) {
 #if defined(__x86_64__)
   const auto p = parse_platform("ordered@neon");

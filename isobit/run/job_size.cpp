@@ -136,7 +136,9 @@ uint64_t trial_bytes(const train::Job& job, const platform::Platform& platform) 
   const platform::Arithmetic& arithmetic = arithmetic_of(job);
   const bool in_float64 = arithmetic.corrects || arithmetic.computes_in == DType::kFloat64;
   constexpr uint64_t kLargest = 2048, kOther = uint64_t{16} << 20;
-  return platform.is_ordered() || !in_float64 ? 0 : 3 * sizeof(double) * kLargest * kLargest + kOther;
+  return platform.is_ordered() || platform.is_integer() || !in_float64
+             ? 0
+             : 3 * sizeof(double) * kLargest * kLargest + kOther;
 }
 
 Status check_memory(uint64_t needed, const Limits& limits, const std::string& purpose) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Arithmetic correct-1 over vendors' kernels: one result, whatever library, core type and thread count. With --slow over
-every kernel, else over the first and the last of each library."""
+every kernel, else over the first and the last of each library; and over our own integer products."""
 import itertools
 
 from isobit_cli import DIGITS, SHORT, SLOW, Case, main, overrides
@@ -26,7 +26,7 @@ class Correct(Case):
         if not vendors:
             self.skipTest("skipped: no vendor library")
         roots = {}
-        for number, platform in enumerate(["ordered", "ordered@portable/1t"] + [
+        for number, platform in enumerate(["ordered", "ordered@portable/1t", "integer@plain/1t"] + [
                 # Eigen built without OpenMP has one thread.
                 f"{v}/{1 + n % 2 if v.startswith('openblas') else 1}t" for n, v in enumerate(vendors)]):
             trained = self.isobit_json("train", DIGITS, *CORRECT, "--out", f"r{number}", "--platform", platform)
@@ -35,7 +35,14 @@ class Correct(Case):
         self.assertEqual(len(set(roots.values())), 1, roots)
         audited = self.isobit_json("audit", "r0", "--platform", f"{vendors[-1]}/1t")
         self.assertEqual(audited["verdict"], "accepted")
+        for trained, platform in ((f"r{len(roots) - 1}", "integer@plain/2t"), ("r2", "ordered/1t")):
+            self.assertEqual(self.isobit_json("audit", trained, "--platform", platform)["verdict"], "accepted")
         self.assertIn("no log", self.isobit("train", DIGITS, *CORRECT, "--out", "text").out)
+
+    def test_integer_products_are_for_this_arithmetic(self):
+        self.fails("-q", "train", DIGITS, *SHORT, "--out", "r", "--platform", "integer/1t", code=2, says=["ordered-1", "'ordered'"])
+        self.fails("-q", "train", DIGITS, *SHORT, "--out", "r", "--platform", "integer@cube", code=2, says=["plain or amx"])
+        self.assertIn("integer@plain", self.isobit("platforms").out)
 
     def test_what_a_vendor_cannot(self):
         self.fails("-q", "train", DIGITS, *SHORT, "--out", "r", "--platform", "openblas/1t", code=2, says=["ordered-1", "correct-1"])
