@@ -1,7 +1,8 @@
 // Correct arithmetic (`correct-1` matmul) against the same float64 product without filter and repair.
 //
-//   correct_bench [--rounds N] [--threads T] [--product ordered|openblas] [--only TEXT]
+//   correct_bench [--rounds N] [--threads T] [--product ordered|openblas] [--integer plain|amx] [--only TEXT]
 //
+// With --integer the correct run takes integer products (kernels/correct/integer), the plain one the float64 product.
 // For each shape the two run alternately, N times; printed are the medians of their times, the median of the ratios,
 // and how many outputs were repaired. The plain run converts both operands to float64 as a whole, calls the product
 // once over all of k and rounds; both keep their working memory between rounds. A sample of the results is checked
@@ -16,6 +17,7 @@
 
 #include "bench/common.h"
 #include "bench/openblas_product.h"
+#include "isobit/kernels/correct/integer/backend.h"
 #include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/correct/reference.h"
 #include "isobit/kernels/correct/table.h"
@@ -111,11 +113,20 @@ struct Run {
 };
 
 // The ratio of the medians' runs.
-double measure(const Size& size, int threads, int rounds, const char* name, kernels::MatrixProduct& product) {
+double measure(const Size& size, int threads, int rounds, const char* name, kernels::MatrixProduct& product,
+               correct::integer::Backend* integer) {
   Run run(size);
   const kernels::KernelContext kernel{kernels::best_isa(), &pool_of(threads)};
   correct::Statistics statistics;
-  const auto correct_once = [&] { correct::matmul({kernel, &product, &run.workspace, &statistics}, run.args()); };
+  const auto correct_once = [&] {
+    const Status status = correct::matmul({.kernel = kernel,
+                                           .product = &product,
+                                           .workspace = &run.workspace,
+                                           .statistics = &statistics,
+                                           .integer = integer},
+                                          run.args());
+    if (!status) std::exit(1);
+  };
   run.run_plain(kernel, product);
   correct_once();
   run.check();
@@ -143,14 +154,15 @@ double measure(const Size& size, int threads, int rounds, const char* name, kern
   return median(ratio);
 }
 
-void measure_all(int threads, int rounds, const char* name, kernels::MatrixProduct& product, const std::string& only) {
+void measure_all(int threads, int rounds, const char* name, kernels::MatrixProduct& product,
+                 correct::integer::Backend* integer, const std::string& only) {
   double logs = 0;
   int shapes = 0;
   for (const Size& size : kSizes) {
     const std::string text = std::string(size.group) + "/" + std::to_string(size.m) + "x" + std::to_string(size.n) +
                              "x" + std::to_string(size.k);
     if (text.find(only) == std::string::npos) continue;
-    const double ratio = measure(size, threads, rounds, name, product);
+    const double ratio = measure(size, threads, rounds, name, product, integer);
     if (std::strcmp(size.group, "long") == 0) continue;
     logs += std::log(ratio);
     ++shapes;
@@ -168,13 +180,24 @@ int main(int argc, char** argv) {
   using namespace isobit;
   bench::restart_with_best_core(argv);
   int rounds = 7, threads = 0;
-  std::string product = "ordered", only;
+  std::string product = "ordered", integer, only;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string key = argv[i];
     if (key == "--rounds") rounds = std::atoi(argv[i + 1]);
     if (key == "--threads") threads = std::atoi(argv[i + 1]);
     if (key == "--product") product = argv[i + 1];
+    if (key == "--integer") integer = argv[i + 1];
     if (key == "--only") only = argv[i + 1];
+  }
+  namespace integers = kernels::correct::integer;
+  std::unique_ptr<integers::Backend> backend;
+  if (integer == "plain") {
+    backend = std::make_unique<integers::Backend>(integers::plain_tiles(kernels::best_isa()));
+  } else if (integer == "amx" && integers::amx_available()) {
+    backend = std::make_unique<integers::Backend>(integers::amx_tiles());
+  } else if (!integer.empty()) {
+    std::fprintf(stderr, "--integer: this machine has no '%s'\n", integer.c_str());
+    return 1;
   }
   for (const int t : {1, 2}) {
     if (threads != 0 && threads != t) continue;
@@ -185,10 +208,10 @@ int main(int argc, char** argv) {
         return 1;
       }
       openblas.use(t);
-      bench::measure_all(t, rounds, "openblas", openblas, only);
+      bench::measure_all(t, rounds, "openblas", openblas, backend.get(), only);
     } else {
       kernels::OrderedProduct ordered({kernels::best_isa(), &bench::pool_of(t)});
-      bench::measure_all(t, rounds, "ordered", ordered, only);
+      bench::measure_all(t, rounds, "ordered", ordered, backend.get(), only);
     }
   }
   return 0;
