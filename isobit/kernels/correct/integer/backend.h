@@ -46,8 +46,8 @@ struct Options {
   int moduli = 0;
 };
 
-// Sizes from which it pays on a matrix unit. Not tuned: of the shapes that have been measured it won in all, and the
-// smallest of them is far larger (docs/architecture.md).
+// Sizes from which it is taken on a matrix unit: a guess, since this code has not been timed on one
+// (docs/decisions/0045-integer-products.md).
 inline constexpr Options kOnMatrixUnits = {.least_m = 128, .least_n = 128, .least_k = 256};
 
 class Backend {
