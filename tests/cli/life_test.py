@@ -217,7 +217,7 @@ class Cheats(Case):
             self.assertIsNone(difference["operator"])
             self.assertIn(difference["part"], audited["reason"])
             text = self.isobit("audit", kind, code=1)
-            self.assertRegex(text.out, rf"verdict +rejected\n.*\nfirst differs {difference['part']} at step {step}\n")
+            self.assertRegex(text.out, rf"verdict +rejected\nchecked .*\nmemory .*\nfirst differs {difference['part']} at step {step}\n")
             self.assertEqual(text.err, "")
 
     def test_found_in_its_interval(self):
