@@ -273,7 +273,10 @@ double cost_by_images(const Table<T>& kernels, const Problem<T>& p) {
 template <class T>
 void compute_by_images(const KernelContext& ctx, const Problem<T>& p) {
   const Table<T>& kernels = table_of<T>(ctx.isa);
-  const Layout<T> layout(kernels, p);
+  Layout<T> layout(kernels, p);
+  // Of few images rows are cut, too, so that every thread has some.
+  const int64_t wanted = ceil_div(ctx.pool->threads(), p.batch * layout.groups * layout.bands);
+  layout.ranges = std::max(layout.ranges, std::min(wanted, layout.panels));
   const T* weights = weight_panels(ctx, kernels, p, layout.panels);
   const int64_t units = p.batch * layout.groups * layout.bands * layout.ranges;
   ctx.pool->parallel_for(units, 1, [&](int64_t begin, int64_t end) {

@@ -4,7 +4,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "isobit/kernels/correct/integer/tiles.h"
+#include "isobit/kernels/dispatch/dispatch.h"
 
 namespace isobit::kernels::correct::integer {
 namespace {
@@ -47,10 +50,31 @@ bool cpu_has_amx() {
   return (low >> 17 & 3) == 3;
 }
 
+// Whether a product of numbers of all sizes comes out as it does by the loops: a unit that is emulated, or a system
+// that loses the registers, must not get as far as a job.
+bool agrees_with_loops() {
+  constexpr int64_t kSteps = 5, kBlocks = 2;
+  std::vector<int8_t> left(2 * kSteps * kTile), right(2 * kBlocks * kSteps * kTile);
+  uint32_t state = 1;
+  for (std::vector<int8_t>* side : {&left, &right}) {
+    for (int8_t& element : *side) {
+      state = state * 1664525 + 1013904223;
+      element = static_cast<int8_t>(state >> 24);
+    }
+  }
+  const Strip strip{
+      .left = left.data(), .right = right.data(), .panel = kSteps * kTile, .steps = kSteps, .blocks = kBlocks};
+  std::vector<int32_t> found(kBlocks * kBlockSums), expected(found.size());
+  multiply(strip, found.data());
+  plain_tiles(best_isa()).multiply(strip, expected.data());
+  return found == expected;
+}
+
 }  // namespace
 
 bool amx_available() {
-  static const bool available = cpu_has_amx() && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  static const bool available =
+      cpu_has_amx() && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0 && agrees_with_loops();
   return available;
 }
 

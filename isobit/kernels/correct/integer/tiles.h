@@ -39,7 +39,8 @@ struct TileProduct {
 // The loops. REQUIRES isa_available(isa).
 TileProduct plain_tiles(Isa isa);
 
-// Whether the CPU has AMX int8 and the operating system lets this process use it, which is asked for at the first call.
+// Whether the CPU has AMX int8, the operating system lets this process use it, and a first product comes out as it does
+// by the loops. Asked at the first call.
 bool amx_available();
 // REQUIRES amx_available().
 TileProduct amx_tiles();
