@@ -22,7 +22,7 @@ struct LimitOptions {
 void add_memory_option(Command& command, LimitOptions& options);
 // Of commands that take training steps.
 void add_recompute_option(Command& command, LimitOptions& options);
-// kUsage if it is given: "COMMAND: --recompute is of runs, ...".
+// kUsage if it is given: "COMMAND: --recompute goes with a run ...".
 Status refuse_recompute(const std::string& command, const LimitOptions& options);
 void add_time_option(Command& command, LimitOptions& options);
 

@@ -122,6 +122,19 @@ void expect_same(const std::vector<Tensor>& outputs, const Graph& g, const std::
   for (size_t o = 0; o < outputs.size(); ++o) ASSERT_TRUE(identical(outputs[o], expected.at(g.outputs()[o]))) << o;
 }
 
+// Once, with feeds of its own.
+void run_and_compare(Executor& executor, RandomGraph& random, const kernels::KernelContext& ctx, Stage* stage,
+                     std::vector<Tensor>& outputs, Seen& seen) {
+  Held held;
+  Executor::Feeds feeds = random_feeds(random, held);
+  const auto expected = testing::run_naively(random.g, ctx, feeds, stage).value();
+  Compare compare(expected, seen);
+  const Status done = executor.run_into(ctx, feeds, outputs, {.observer = &compare, .stage = stage});
+  ASSERT_TRUE(done) << done.error().message;
+  expect_same(outputs, random.g, expected);
+  held.check();
+}
+
 TEST(RandomGraphs, ThePlanChangesNoValue) {
   ThreadPool one(1), two(2);
   Seen seen;
@@ -136,14 +149,7 @@ TEST(RandomGraphs, ThePlanChangesNoValue) {
     std::vector<Tensor> outputs(g.outputs().size());
     Held earlier;  // what was handed out belongs to whoever has it
     for (int round = 0; round < 3; ++round) {
-      Held held;
-      Executor::Feeds feeds = random_feeds(random, held);
-      const auto expected = testing::run_naively(g, ctx, feeds, stage).value();
-      Compare compare(expected, seen);
-      const Status done = executor.run_into(ctx, feeds, outputs, {.observer = &compare, .stage = stage});
-      ASSERT_TRUE(done) << done.error().message;
-      expect_same(outputs, g, expected);
-      held.check();
+      run_and_compare(executor, random, ctx, stage, outputs, seen);
       earlier.check();
       for (const Tensor& o : outputs) {
         if (random.below(2) == 0) earlier.hold(o);
@@ -185,14 +191,7 @@ TEST(RandomGraphs, WhatIsComputedAgainIsTheSame) {
     Executor executor(g, kernel_table(), limits);
     std::vector<Tensor> outputs(g.outputs().size());
     for (int round = 0; round < 2; ++round) {
-      Held held;
-      Executor::Feeds feeds = random_feeds(random, held);
-      const auto expected = testing::run_naively(g, ctx, feeds, stage).value();
-      Compare compare(expected, seen);
-      const Status done = executor.run_into(ctx, feeds, outputs, {.observer = &compare, .stage = stage});
-      ASSERT_TRUE(done) << done.error().message;
-      expect_same(outputs, g, expected);
-      held.check();
+      run_and_compare(executor, random, ctx, stage, outputs, seen);
       if (::testing::Test::HasFailure()) return;
     }
   }

@@ -15,7 +15,6 @@ namespace {
 using testing::Kind;
 using testing::kKinds;
 using testing::kNames;
-using testing::lines;
 
 // Installed vendors, and ours.
 std::vector<testing::NamedProduct> real_products(ThreadPool* pool) {
@@ -79,16 +78,9 @@ struct Totals {
 
 void check(Kind kind, int64_t m, int64_t n, int64_t k, uint64_t seed, ThreadPool& pool, testing::NamedProduct& product,
            Totals& totals) {
-  std::mt19937_64 random(seed);
-  const std::vector<float> a = lines(kind, true, m, k, random), b = lines(kind, false, n, k, random);
-  std::vector<float> c(static_cast<size_t>(m * n), NAN);
-  const std::vector<float> bias = lines(kind, true, n, 1, random);
-  MatmulArgs<float> p;
-  p.m = m, p.n = n, p.k = k;
-  p.a = a.data(), p.a_row_stride = k;
-  p.b = b.data(), p.b_row_stride = 1, p.b_col_stride = k;
-  p.c = c.data(), p.c_row_stride = n;
-  if (seed % 3 == 0) p.bias = bias.data();
+  const testing::Case x = testing::case_of(kind, m, n, k, seed);
+  std::vector<float> c;
+  const MatmulArgs<float> p = x.args(c);
   Recorder recorder(m, n);
   matmul({{best_isa(), &pool}, product.product.get(), nullptr, &totals.statistics, {Mutation::kNone, &recorder}}, p);
   pool.parallel_for(m, 1, [&](int64_t begin, int64_t end) {

@@ -2,6 +2,7 @@
 
 #include "isobit/base/whole_for_test.h"
 #include "isobit/kernels/correct/bound_check_for_test.h"
+#include "isobit/kernels/correct/case_for_test.h"
 #include "isobit/kernels/correct/engine.h"
 #include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/correct/oracle_for_test.h"
@@ -15,35 +16,12 @@ using kernels::testing::random_values;
 using kernels::testing::same_bits;
 using kernels::testing::Values;
 using testing::all_products;
+using testing::Case;
 using testing::hard_cases;
 using testing::HardCases;
 using testing::mpfr_matmul;
 using testing::NamedProduct;
-
-struct Case {
-  int64_t m, n, k;
-  bool transpose_a, transpose_b, biased;
-  std::vector<float> a, b, bias;
-
-  MatmulArgs<float> args(std::vector<float>& c) const {
-    c.assign(static_cast<size_t>(m * n), NAN);
-    MatmulArgs<float> p;
-    p.m = m, p.n = n, p.k = k;
-    p.a = a.data(), p.a_row_stride = transpose_a ? 1 : k, p.a_col_stride = transpose_a ? m : 1;
-    p.b = b.data(), p.b_row_stride = transpose_b ? 1 : n, p.b_col_stride = transpose_b ? k : 1;
-    p.c = c.data(), p.c_row_stride = n;
-    p.bias = biased ? bias.data() : nullptr;
-    return p;
-  }
-};
-
-Case random_case(int64_t m, int64_t n, int64_t k, Values values, uint64_t seed) {
-  Case x{m, n, k, (seed & 1) != 0, (seed & 2) != 0, (seed & 4) != 0, {}, {}, {}};
-  x.a = random_values<float>(static_cast<size_t>(m * k), values, seed * 3);
-  x.b = random_values<float>(static_cast<size_t>(k * n), values, seed * 3 + 1);
-  x.bias = random_values<float>(static_cast<size_t>(n), values, seed * 3 + 2);
-  return x;
-}
+using testing::random_case;
 
 // Every product, instruction set and number of threads against `expected`, and every bound against MPFR.
 template <class Args>

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "isobit/kernels/correct/case_for_test.h"
+
 namespace isobit::kernels::correct::testing {
 
 enum class Kind { kGaussian, kRelu, kWide, kExtreme, kCancelling, kIntegers, kPixels, kSparse };
@@ -53,6 +55,16 @@ inline std::vector<float> lines(Kind kind, bool left, int64_t count, int64_t k, 
     float* v = x.data() + line * k;
     for (int64_t l = 0; l < k / 2; ++l) v[k / 2 + l] = left ? -v[l] * (1 + 0x1p-20f * gaussian(random)) : v[l];
   }
+  return x;
+}
+
+// A product of such lines, every third one with a bias.
+inline Case case_of(Kind kind, int64_t m, int64_t n, int64_t k, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Case x{.m = m, .n = n, .k = k, .transpose_b = true, .biased = seed % 3 == 0};
+  x.a = lines(kind, true, m, k, random);
+  x.b = lines(kind, false, n, k, random);
+  x.bias = lines(kind, true, n, 1, random);
   return x;
 }
 

@@ -122,12 +122,16 @@ class Part {
     }
   }
 
+  Panels column_panels(int64_t columns) const {
+    const int64_t vectors = ceil_div(columns, kernels_.lanes);
+    return {.units = vectors, .unit = kernels_.lanes, .count = ceil_div(vectors, tiling_.vectors)};
+  }
+
   void pack_right(int64_t j0, int64_t columns, int64_t k0, int64_t terms) {
-    const int64_t lanes = kernels_.lanes, vectors = ceil_div(columns, lanes);
-    const Panels panels{.units = vectors, .unit = lanes, .count = ceil_div(vectors, tiling_.vectors)};
+    const Panels panels = column_panels(columns);
     int64_t packed = 0;
     if (!direct_right_ && lie_across(right_)) {
-      packed = panels.count - (columns % lanes != 0);  // a short panel must be padded
+      packed = panels.count - (columns % kernels_.lanes != 0);  // a short panel must be padded
       kernels_.pack_across(right_, packed_right_, panels, packed, j0, k0, terms);
     }
     for (int64_t panel = packed; panel < panels.count; ++panel) {
@@ -170,23 +174,21 @@ class Part {
     const int64_t terms = step_.terms, lanes = kernels_.lanes;
     const bool direct =
         !p_.padded && ceil_div(columns, lanes * tiling_.vectors) <= kDirectPanels && readable_rows(left_, k0);
-    const int64_t row_panels = ceil_div(rows, tiling_.mr);
+    const Panels row_panels{.units = rows, .unit = 1, .count = ceil_div(rows, tiling_.mr)};
     const bool as_rows = left_.kind == SideKind::kTaps;
     if (as_rows) {
       kernels_.pack_rows(left_, packed_left_, row_stride(terms), i0 + i, rows, k0, terms);
     } else if (!direct && lie_across(left_)) {
-      const Panels panels{.units = rows, .unit = 1, .count = row_panels};
-      kernels_.pack_across(left_, packed_left_, panels, row_panels, i0 + i, k0, terms);
+      kernels_.pack_across(left_, packed_left_, row_panels, row_panels.count, i0 + i, k0, terms);
     } else if (!direct) {
-      for (int64_t panel = 0; panel < row_panels; ++panel) {
-        const int64_t first = rows * panel / row_panels, count = rows * (panel + 1) / row_panels - first;
+      for (int64_t panel = 0; panel < row_panels.count; ++panel) {
+        const int64_t first = row_panels.first(panel), count = row_panels.first(panel + 1) - first;
         kernels_.pack(left_, packed_left_ + first * terms, staging_, count, i0 + i + first, count, k0, terms);
       }
     }
-    const int64_t vectors = ceil_div(columns, lanes), panels = ceil_div(vectors, tiling_.vectors);
-    for (int64_t panel = 0; panel < panels; ++panel) {
-      const int64_t begin = vectors * panel / panels, wide = vectors * (panel + 1) / panels - begin;
-      const int64_t first = begin * lanes, width = wide * lanes;
+    const Panels panels = column_panels(columns);
+    for (int64_t panel = 0; panel < panels.count; ++panel) {
+      const int64_t first = panels.first(panel), width = panels.first(panel + 1) - first, wide = width / lanes;
       if (p_.padded) {
         for (int64_t v = 0; v < wide; ++v) {
           const int64_t vector = (j0 + first) / lanes + v, image = p_.padded->image_of(vector) - first_image_;
@@ -201,8 +203,8 @@ class Part {
       }
       step_.columns = std::min(width, columns - first);
       if (step_.last) place(j0 + first);
-      for (int64_t r = 0; r < row_panels; ++r) {
-        const int64_t row = rows * r / row_panels, count = rows * (r + 1) / row_panels - row;
+      for (int64_t r = 0; r < row_panels.count; ++r) {
+        const int64_t row = row_panels.first(r), count = row_panels.first(r + 1) - row;
         const int64_t totals = first * whole.rows + (i + row) * width;
         step_.block = block_totals_ + totals;
         step_.result = results_ + totals;

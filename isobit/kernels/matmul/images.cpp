@@ -25,7 +25,8 @@ struct Layout {
   int64_t ranges;                  // of panels
   int64_t total_bytes;             // of a block, at most
 
-  Layout(const Table<T>& kernels, const Problem<T>& p) : lanes(kernels.lanes) {
+  // Of few images the rows are cut, too, so that every thread has some.
+  Layout(const Table<T>& kernels, const Problem<T>& p, int64_t threads) : lanes(kernels.lanes) {
     const product::WindowGrid& grid = p.right.grid;
     images = p.n / (grid.grid_h * grid.grid_w);
     blocks = ceil_div(images, lanes);
@@ -41,7 +42,8 @@ struct Layout {
     band_rows = std::clamp<int64_t>(total_places / fewest / grid.grid_w, 1, band_rows);
     bands = ceil_div(grid.grid_h, band_rows);
     const int64_t positions = ceil_div(grid.grid_h, bands) * grid.grid_w;
-    ranges = std::clamp<int64_t>(ceil_div(p.m * positions, total_places), 1, panels);
+    const int64_t wanted = ceil_div(threads, p.batch * groups * bands);
+    ranges = std::clamp(std::max(wanted, ceil_div(p.m * positions, total_places)), int64_t{1}, panels);
     const int64_t rows = std::min(p.m, ceil_div(panels, ranges) * kernels.max_rows[vectors - 1]);
     total_bytes = rows * positions * vectors * lanes * static_cast<int64_t>(sizeof(T));
   }
@@ -251,7 +253,7 @@ double cost_by_images(const Table<T>& kernels, const Problem<T>& p) {
   if (p.right.kind != product::SideKind::kPositions || grid.tap_count < 2 || grid.channels == 0) return kNever;
   if (grid.channels > kChannelBlock && grid.channels % kChannelBlock != 0) return kNever;
   if (p.bias && !p.bias_per_row) return kNever;
-  const Layout<T> layout(kernels, p);
+  const Layout<T> layout(kernels, p, 1);
   const int64_t rows = std::min(grid.plane_h, (layout.band_rows - 1) * grid.step_h + 1 + layout.reach_of(grid));
   if (rows * grid.plane_w * layout.place_bytes() > kMostCopied) return kNever;
   if (layout.total_bytes > 4 * kTotalBytes) return kNever;  // of lines that are long by padding alone
@@ -273,10 +275,7 @@ double cost_by_images(const Table<T>& kernels, const Problem<T>& p) {
 template <class T>
 void compute_by_images(const KernelContext& ctx, const Problem<T>& p) {
   const Table<T>& kernels = table_of<T>(ctx.isa);
-  Layout<T> layout(kernels, p);
-  // Of few images rows are cut, too, so that every thread has some.
-  const int64_t wanted = ceil_div(ctx.pool->threads(), p.batch * layout.groups * layout.bands);
-  layout.ranges = std::max(layout.ranges, std::min(wanted, layout.panels));
+  const Layout<T> layout(kernels, p, ctx.pool->threads());
   const T* weights = weight_panels(ctx, kernels, p, layout.panels);
   const int64_t units = p.batch * layout.groups * layout.bands * layout.ranges;
   ctx.pool->parallel_for(units, 1, [&](int64_t begin, int64_t end) {

@@ -183,12 +183,13 @@ template Problem<double> problem_of(const product::Product<double>&, const produ
 
 namespace {
 
-// Whether there are parts that meet no tap, and outputs of an image that lie one after another.
+// Whether there are parts that meet no tap, and outputs of an image that lie one after another. Without parts nothing
+// is skipped.
 template <class T>
 bool may_fill(const Product<T>& product, product::Missing missing) {
   const product::Geometry& g = product.geometry;
   const product::Windows& w = g.right.windows;
-  if (g.right.kind != product::SideKind::kPositions || product.bias || w.images == 0) return false;
+  if (missing != product::Missing::kSkipped || product.bias) return false;
   if (g.out.lines != 1 || g.out.column_stride != 1) return false;
   for (int64_t q = 0; q < product::part_count(w); ++q) {
     if (product::WindowPart(w, q, missing).grid.tap_count == 0) return true;

@@ -72,9 +72,13 @@ bool agrees_with_loops() {
 
 }  // namespace
 
+bool amx_is_there() {
+  static const bool there = cpu_has_amx() && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return there;
+}
+
 bool amx_available() {
-  static const bool available =
-      cpu_has_amx() && syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0 && agrees_with_loops();
+  static const bool available = amx_is_there() && agrees_with_loops();
   return available;
 }
 

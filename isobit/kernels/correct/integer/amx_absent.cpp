@@ -4,6 +4,7 @@
 
 namespace isobit::kernels::correct::integer {
 
+bool amx_is_there() { return false; }
 bool amx_available() { return false; }
 
 TileProduct amx_tiles() {

@@ -21,7 +21,7 @@ inline std::vector<NamedTiles> all_tiles() {
   for (const Isa isa : available_isas()) {
     if (isa != Isa::kReference) all.push_back({std::string("plain ") + name_of(isa), isa, integer::plain_tiles(isa)});
   }
-  if (integer::amx_available()) all.push_back({"amx", best_isa(), integer::amx_tiles()});
+  if (integer::amx_is_there()) all.push_back({"amx", best_isa(), integer::amx_tiles()});
   return all;
 }
 

@@ -29,19 +29,9 @@ TEST(IntegerBackendSlow, AHundredMillionOutputsAgainstAFloat64Product) {
     const int64_t m = k > 100 ? 250 : 900 + static_cast<int64_t>(seed * 7 % 300),
                   n = 1000 + static_cast<int64_t>(seed % 50);
     const auto kind = static_cast<Kind>(seed % kKinds);
-    std::mt19937_64 random(seed);
-    const std::vector<float> a = testing::lines(kind, true, m, k, random),
-                             b = testing::lines(kind, false, n, k, random),
-                             bias = testing::lines(kind, true, n, 1, random);
-    std::vector<float> c(static_cast<size_t>(m * n), NAN), expected = c;
-    MatmulArgs<float> p;
-    p.m = m, p.n = n, p.k = k;
-    p.a = a.data(), p.a_row_stride = k;
-    p.b = b.data(), p.b_row_stride = 1, p.b_col_stride = k;
-    p.c = expected.data(), p.c_row_stride = n;
-    if (seed % 3 == 0) p.bias = bias.data();
-    ASSERT_TRUE(matmul({.kernel = {best_isa(), &pool}, .product = &product}, p));
-    p.c = c.data();
+    const testing::Case x = testing::case_of(kind, m, n, k, seed);
+    std::vector<float> c, expected;
+    ASSERT_TRUE(matmul({.kernel = {best_isa(), &pool}, .product = &product}, x.args(expected)));
     const testing::NamedTiles& t = tiles[seed / (4 * kKinds) % tiles.size()];
     // One in four as it chooses itself, the others at 10, 11 and 12 moduli.
     const int moduli = seed / kKinds % 4 == 0 ? 0 : 9 + static_cast<int>(seed / kKinds % 4);
@@ -52,7 +42,7 @@ TEST(IntegerBackendSlow, AHundredMillionOutputsAgainstAFloat64Product) {
                                   .statistics = &totals[seed % kKinds],
                                   .watch = &watch,
                                   .integer = &backend},
-                                 p);
+                                 x.args(c));
     ASSERT_TRUE(status) << t.name << ", seed " << seed << ": " << status.error().message;
     ASSERT_TRUE(kernels::testing::same_bits(expected, c))
         << t.name << ", " << kNames[seed % kKinds] << ", seed " << seed;

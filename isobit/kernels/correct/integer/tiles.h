@@ -39,10 +39,11 @@ struct TileProduct {
 // The loops. REQUIRES isa_available(isa).
 TileProduct plain_tiles(Isa isa);
 
-// Whether the CPU has AMX int8, the operating system lets this process use it, and a first product comes out as it does
-// by the loops. Asked at the first call.
+// Whether the CPU has AMX int8 and the operating system lets this process use it, which is asked for at the first call.
+bool amx_is_there();
+// Whether it is there, and a first product of it comes out as it does by the loops: what platforms ask.
 bool amx_available();
-// REQUIRES amx_available().
+// REQUIRES amx_is_there().
 TileProduct amx_tiles();
 
 }  // namespace isobit::kernels::correct::integer
