@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 
 namespace isobit::runtime {
 
@@ -63,12 +64,17 @@ class BlockAssignment {
       ISOBIT_RETURN_IF_ERROR(open(i.value, Place::kInitializer, -1));
     }
     for (step_ = 0; step_ < static_cast<int64_t>(plan_.steps.size()); ++step_) {
-      ISOBIT_RETURN_IF_ERROR(place(plan_.steps[static_cast<size_t>(step_)]));
+      PlanStep& step = plan_.steps[static_cast<size_t>(step_)];
+      ISOBIT_TRY(step.stands, may_stand(step));
+      ISOBIT_RETURN_IF_ERROR(place(step));
     }
     for (const ValueId o : graph_.outputs()) {
       PlanBlock& block = block_of(o);
       if (block.place == Place::kArena) block.place = Place::kOutput;
       block.end = PlanBlock::kForever;
+    }
+    for (PlanStep& step : plan_.steps) {
+      for (const ValueId o : step.outputs) step.stands &= o == kNoValue || block_of(o).place == Place::kArena;
     }
     return std::move(plan_);
   }
@@ -97,6 +103,38 @@ class BlockAssignment {
   }
   void leave(ValueId id) { --readers_[static_cast<size_t>(plan_.block_of[at(id)])]; }
 
+  // Those that are there.
+  static std::vector<ValueId> each_once(std::vector<ValueId> ids) {
+    std::erase(ids, kNoValue);
+    std::ranges::sort(ids);
+    ids.erase(std::ranges::unique(ids).begin(), ids.end());
+    return ids;
+  }
+
+  bool stays(ValueId id) {
+    const PlanBlock& block = block_of(id);
+    return block.place == Place::kInitializer || (block.place == Place::kArena && block.begin < 0);
+  }
+
+  Expected<bool> may_stand(const PlanStep& step) {
+    const graph::OpDef& def = graph::op_of(graph_.nodes()[step.node]);
+    if (step.again || step.kernel->is_view || !def.platform_independent || def.runs_graphs || def.updates_state) {
+      return false;
+    }
+    uint64_t operands = 0, results = 0;
+    for (const ValueId i : each_once(step.inputs)) {
+      if (!stays(i)) return false;
+      ISOBIT_RETURN_IF_ERROR(add(operands, block_of(i).bytes));
+    }
+    for (size_t o = 0; o < step.outputs.size(); ++o) {
+      if (step.outputs[o] == kNoValue) continue;
+      if (def.output(o).rule != graph::ElementRule::kMoved) return false;
+      ISOBIT_TRY(const uint64_t bytes, bytes_of(value(step.outputs[o])));
+      ISOBIT_RETURN_IF_ERROR(add(results, bytes));
+    }
+    return results <= operands;
+  }
+
   // Whether the block of an operand may take an output.
   bool free_to_take(const PlanStep& step, ValueId operand) {
     return last_use_[at(operand)] == step_ && std::ranges::count(step.inputs, operand) == 1 &&
@@ -123,6 +161,11 @@ class BlockAssignment {
   // Decided for all outputs before any of them has a block: none takes the block of another.
   Status place(PlanStep& step) {
     step.over.assign(step.outputs.size(), -1);
+    if (step.stands) {
+      for (const ValueId o : step.outputs) {
+        if (o != kNoValue) last_use_[at(o)] = PlanBlock::kForever;
+      }
+    }
     for (size_t o = 0; o < step.outputs.size(); ++o) {
       if (step.outputs[o] == kNoValue) continue;
       ISOBIT_TRY(step.over[o], operand_to_take(step, o));
@@ -131,18 +174,16 @@ class BlockAssignment {
       const ValueId id = step.outputs[o];
       if (id == kNoValue) continue;
       if (step.over[o] < 0) {
-        ISOBIT_RETURN_IF_ERROR(open(id, Place::kArena, step_));
+        ISOBIT_RETURN_IF_ERROR(open(id, Place::kArena, step.stands ? -1 : step_));
+        if (step.stands) block_of(id).end = PlanBlock::kForever;
         continue;
       }
       plan_.block_of[at(id)] = plan_.block_of[at(step.inputs[static_cast<size_t>(step.over[o])])];
       if (!step.kernel->is_view) block_of(id).written_over = true;
       join(id);
     }
-    std::vector<ValueId> read = step.inputs;  // each once
-    std::ranges::sort(read);
-    read.erase(std::ranges::unique(read).begin(), read.end());
-    for (const ValueId id : read) {
-      if (id != kNoValue && last_use_[at(id)] == step_) leave(id);
+    for (const ValueId id : each_once(step.inputs)) {
+      if (last_use_[at(id)] == step_) leave(id);
     }
     for (const ValueId id : step.outputs) {
       if (id != kNoValue && last_use_[at(id)] < 0) leave(id);
@@ -261,7 +302,8 @@ Expected<uint64_t> least_peak_bytes(const Graph& graph, StepList list) {
   std::vector<uint64_t> begun(plan.steps.size() + 1, 0), ended(plan.steps.size() + 1, 0);
   for (const PlanBlock& b : plan.blocks) {
     if (b.place != Place::kArena) continue;
-    ISOBIT_RETURN_IF_ERROR(add(begun[static_cast<size_t>(b.begin)], b.bytes));
+    ISOBIT_RETURN_IF_ERROR(add(begun[static_cast<size_t>(std::max<int64_t>(b.begin, 0))], b.bytes));
+    if (b.end == PlanBlock::kForever) continue;
     ended[static_cast<size_t>(std::max(b.begin, b.end)) + 1] += b.bytes;
   }
   uint64_t used = 0, most = 0;

@@ -14,11 +14,12 @@ using product::Direction;
 using product::product_of;
 
 template <class T>
-void forward(const KernelContext& ctx, const ConvShape& s, const T* src, const T* weights, const T* bias, T* dst) {
+void forward(const KernelContext& ctx, const ConvShape& s, const T* src, const T* weights, const T* bias, T* dst,
+             KeptPanels* kept) {
   if (ctx.isa == Isa::kReference) {
     reference::conv_forward(s, src, weights, bias, dst);
   } else if (s.n > 0) {
-    gemm::run(ctx, product_of(s, Direction::kForward, src, weights, bias, dst));
+    gemm::run(ctx, product_of(s, Direction::kForward, src, weights, bias, dst, kept));
   }
 }
 
@@ -46,12 +47,12 @@ void grad_weights(const KernelContext& ctx, const ConvShape& s, const T* src, co
 }  // namespace
 
 void conv_forward(const KernelContext& ctx, const ConvShape& shape, const float* src, const float* weights,
-                  const float* bias, float* dst) {
-  forward(ctx, shape, src, weights, bias, dst);
+                  const float* bias, float* dst, KeptPanels* kept) {
+  forward(ctx, shape, src, weights, bias, dst, kept);
 }
 void conv_forward(const KernelContext& ctx, const ConvShape& shape, const double* src, const double* weights,
-                  const double* bias, double* dst) {
-  forward(ctx, shape, src, weights, bias, dst);
+                  const double* bias, double* dst, KeptPanels* kept) {
+  forward(ctx, shape, src, weights, bias, dst, kept);
 }
 void conv_grad_src(const KernelContext& ctx, const ConvShape& shape, const float* diff_dst, const float* weights,
                    float* diff_src) {

@@ -32,6 +32,8 @@ namespace isobit::kernels {
 
 // NCHW, row-major, dense. weights are [oc, ic / groups, kh, kw]; bias has length oc.
 // REQUIRES every extent >= 1 but n >= 0; pads >= 0; ic and oc divisible by groups; oh() and ow() >= 1.
+class KeptPanels;
+
 struct ConvShape {
   int64_t n = 1, ic = 1, ih = 1, iw = 1, oc = 1, kh = 1, kw = 1;
   int64_t stride_h = 1, stride_w = 1;
@@ -51,11 +53,12 @@ constexpr int64_t channel_blocks_per_chunk(int64_t taps) {
   return rounded < 1 ? 1 : rounded;
 }
 
-// bias may be nullptr. No output overlaps an operand.
+// bias may be nullptr. No output overlaps an operand. kept (matmul/kept_panels.h): the weights are the same in every
+// call with it.
 void conv_forward(const KernelContext& ctx, const ConvShape& shape, const float* src, const float* weights,
-                  const float* bias, float* dst);
+                  const float* bias, float* dst, KeptPanels* kept = nullptr);
 void conv_forward(const KernelContext& ctx, const ConvShape& shape, const double* src, const double* weights,
-                  const double* bias, double* dst);
+                  const double* bias, double* dst, KeptPanels* kept = nullptr);
 
 void conv_grad_src(const KernelContext& ctx, const ConvShape& shape, const float* diff_dst, const float* weights,
                    float* diff_src);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "isobit/kernels/elementwise/cube.h"
 #include "isobit/kernels/elementwise/modular.h"
 #include "isobit/kernels/elementwise/truncated.h"
 #include "isobit/numerics/bits.h"
@@ -31,20 +32,6 @@ T reciprocal_power(T x, bool n_is_odd) {
   return n_is_odd ? x : T(1);
 }
 
-// x^3, the float32 nearest to it: x^2 is exact in float64, and its two halves make two exact products, whose sum is
-// rounded to odd before it is narrowed (numerics/fma.h says why).
-inline float cube_rounded(float x) {
-  const double wide = static_cast<double>(x), square = wide * wide;
-  const double shifted = square * 0x1.0000002p+27;  // 2^27 + 1: the upper 26 bits by T. J. Dekker, 1971
-  const double high = shifted - (shifted - square);
-  const double leading = high * wide, rest = (square - high) * wide;
-  const double sum = leading + rest, error = rest - (sum - leading);
-  int64_t bits = __builtin_bit_cast(int64_t, sum);
-  if (error * sum < 0) bits -= 1;
-  if (error != 0) bits |= 1;
-  return static_cast<float>(__builtin_bit_cast(double, bits));
-}
-
 // x to the y, in the type of x: float, double, int32_t or int64_t; y is any of NumberTypes.
 //   float     an exponent is taken as the float64 p nearest to it. Where p is a float32: the float32 nearest to x^p,
 //             with the special values of cr_pow (numerics/functions.h); else f64_pow(x, p), rounded to float32
@@ -60,7 +47,7 @@ struct Power {
     const float narrow = static_cast<float>(p);
     if (p == 1) return numerics::canonical(x);
     if (p == 2) return numerics::canonical(x * x);
-    if (p == 3 && numerics::is_finite(x)) return cube_rounded(x);
+    if (p == 3) return cube_rounded(x);
     if (static_cast<double>(narrow) == p || p != p) return numerics::canonical(numerics::cr_pow(x, narrow));
     return numerics::canonical(static_cast<float>(numerics::f64_pow(static_cast<double>(x), p)));
   }

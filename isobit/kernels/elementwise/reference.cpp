@@ -2,6 +2,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "isobit/kernels/elementwise/cube.h"
 #include "isobit/kernels/elementwise/modular.h"
 #include "isobit/kernels/elementwise/table.h"
 #include "isobit/numerics/bits.h"
@@ -144,10 +145,16 @@ void scale_range(int64_t n, T factor, const T* src, T* dst) {
   for (int64_t i = 0; i < n; ++i) dst[i] = canonical(factor * src[i]);
 }
 
+void cube_range(int64_t n, const float* src, float* dst) {
+  for (int64_t i = 0; i < n; ++i) dst[i] = cube_rounded(src[i]);
+}
+
 template <class T>
 constexpr Table<T> table_of_loops() {
   if constexpr (std::is_integral_v<T>) {
     return {.binary_row = binary_row<T>, .unary = nullptr, .scale = nullptr};
+  } else if constexpr (std::is_same_v<T, float>) {
+    return {.binary_row = binary_row<T>, .unary = unary_range<T>, .scale = scale_range<T>, .cube = cube_range};
   } else {
     return {.binary_row = binary_row<T>, .unary = unary_range<T>, .scale = scale_range<T>};
   }

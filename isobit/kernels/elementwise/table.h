@@ -17,6 +17,7 @@ struct Table {
   void (*binary_row)(BinaryOp op, Row row, int64_t n, const T* a, const T* b, T* dst);
   void (*unary)(UnaryOp op, int64_t n, const T* src, T* dst);  // null for integers
   void (*scale)(int64_t n, T factor, const T* src, T* dst);    // null for integers
+  void (*cube)(int64_t n, const T* src, T* dst) = nullptr;     // of float
 };
 
 // One for every instruction set and the reference, T: NumberTypes.

@@ -2,6 +2,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "isobit/kernels/elementwise/cube.h"
 #include "isobit/kernels/elementwise/loop.h"
 #include "isobit/kernels/elementwise/modular.h"
 #include "isobit/kernels/elementwise/table.h"
@@ -192,10 +193,16 @@ void scale_range(int64_t n, T factor, const T* src, T* dst) {
   each(n, src, dst, [factor](T x) { return tidy(factor * x); });
 }
 
+void cube_range(int64_t n, const float* src, float* dst) {
+  each(n, src, dst, [](float x) { return cube_rounded(x); });
+}
+
 template <class T>
 constexpr Table<T> table_of_loops() {
   if constexpr (std::is_integral_v<T>) {
     return {.binary_row = binary_row<T>, .unary = nullptr, .scale = nullptr};
+  } else if constexpr (std::is_same_v<T, float>) {
+    return {.binary_row = binary_row<T>, .unary = unary_range<T>, .scale = scale_range<T>, .cube = cube_range};
   } else {
     return {.binary_row = binary_row<T>, .unary = unary_range<T>, .scale = scale_range<T>};
   }

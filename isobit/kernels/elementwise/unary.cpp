@@ -25,6 +25,11 @@ void scale(const KernelContext& ctx, int64_t n, T factor, const T* src, T* dst) 
                          [&](int64_t begin, int64_t end) { t.scale(end - begin, factor, src + begin, dst + begin); });
 }
 
+void cube(const KernelContext& ctx, int64_t n, const float* src, float* dst) {
+  const elementwise::Table<float>& t = elementwise::table_of<float>(ctx.isa);
+  ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { t.cube(end - begin, src + begin, dst + begin); });
+}
+
 #define ISOBIT_INSTANTIATE(T)                                                   \
   template void unary<T>(const KernelContext&, UnaryOp, int64_t, const T*, T*); \
   template void scale<T>(const KernelContext&, int64_t, T, const T*, T*);

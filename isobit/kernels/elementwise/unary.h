@@ -28,6 +28,9 @@ void unary(const KernelContext& ctx, UnaryOp op, int64_t n, const T* src, T* dst
 template <class T>
 void scale(const KernelContext& ctx, int64_t n, T factor, const T* src, T* dst);
 
+// dst[i] = the float nearest to src[i]^3, as Power (power.h) has it.
+void cube(const KernelContext& ctx, int64_t n, const float* src, float* dst);
+
 // dst[i] = src[i] as a `to`. Every pair of dtypes and every value is defined, the same on every machine:
 //   same dtype         bits copied
 //   float -> float     (float16, bfloat16, float32, float64) exact, or to nearest even in one rounding; beyond the

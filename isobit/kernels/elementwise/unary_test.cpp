@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "isobit/kernels/testing.h"
+#include "isobit/numerics/functions.h"
 
 namespace isobit::kernels {
 namespace {
@@ -53,6 +54,22 @@ template <class T>
 class Unary : public ::testing::Test {};
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(Unary, Types);
+
+TEST(Cube, IsThePowerEverywhere) {
+  for (const Values kind : {Values::kUnit, Values::kWide, Values::kSpecial}) {
+    const std::vector<float> x = random_values<float>(5001, kind, 4);
+    testing::expect_same_everywhere("cube", [&](const KernelContext& ctx) {
+      std::vector<float> y(x.size());
+      cube(ctx, static_cast<int64_t>(x.size()), x.data(), y.data());
+      return std::vector<std::vector<float>>{y};
+    });
+    std::vector<float> wanted, found(x.size());
+    for (const float v : x) wanted.push_back(numerics::cr_pow(v, 3));
+    ThreadPool pool(1);
+    cube({Isa::kPortable, &pool}, static_cast<int64_t>(x.size()), x.data(), found.data());
+    EXPECT_TRUE(testing::same_bits(wanted, found));
+  }
+}
 
 TYPED_TEST(Unary, ReferenceAgainstMpfr) {
   using T = TypeParam;

@@ -5,6 +5,7 @@
 #include "isobit/base/scratch_shelf.h"
 #include "isobit/base/status.h"
 #include "isobit/kernels/matmul/images.h"
+#include "isobit/kernels/matmul/kept_operand.h"
 #include "isobit/kernels/matmul/matmul.h"
 #include "isobit/kernels/matmul/problem.h"
 #include "isobit/kernels/matmul/taps.h"
@@ -32,10 +33,11 @@ struct Rectangle {
 template <class T>
 class Part {
  public:
-  Part(const Table<T>& kernels, const Problem<T>& p, const Tiling<T>& tiling, int64_t batch)
+  Part(const Table<T>& kernels, const Problem<T>& p, const Tiling<T>& tiling, int64_t batch, const Kept<T>& kept)
       : kernels_(kernels),
         p_(p),
         tiling_(tiling),
+        kept_(kept),
         left_(tiling.swapped ? p.right : p.left),
         right_(tiling.swapped ? p.left : p.right) {
     left_.data += batch * left_.batch_stride;
@@ -114,12 +116,22 @@ class Part {
       const int64_t k0 = chunk / per_period * p_.order.period + begin;
       const int64_t terms = p_.order.periods ? std::min(p_.order.chunk, p_.order.period - begin) : 0;
       step_.terms = terms;
-      direct_right_ = !p_.padded && ceil_div(whole.rows, tiling_.mr) <= kDirectPanels && readable_columns(right_, k0);
-      p_.padded ? pad_right(whole.column, whole.columns, k0, terms)
-                : pack_right(whole.column, whole.columns, k0, terms);
+      lay_out_right(whole, k0, terms);
       begin_chunk(step_, chunk, chunk_count_);
       for (int64_t i = 0; i < whole.rows; i += mc_) sweep(whole, i, std::min(mc_, whole.rows - i), k0);
     }
+  }
+
+  void lay_out_right(const Rectangle& whole, int64_t k0, int64_t terms) {
+    const bool kept = kept_.panels != nullptr && kept_.right;
+    direct_right_ =
+        !p_.padded && !kept && ceil_div(whole.rows, tiling_.mr) <= kDirectPanels && readable_columns(right_, k0);
+    if (kept) {
+      const int64_t lanes = ceil_div(whole.columns, kernels_.lanes) * kernels_.lanes;
+      packed_right_ = kept_.panels + whole.column * p_.order.terms() + k0 * lanes;
+      if (!kept_.fill) return;
+    }
+    p_.padded ? pad_right(whole.column, whole.columns, k0, terms) : pack_right(whole.column, whole.columns, k0, terms);
   }
 
   Panels column_panels(int64_t columns) const {
@@ -168,24 +180,30 @@ class Part {
            k0 % op.strides.period + step_.terms <= op.strides.period;
   }
 
+  void pack_left(T* to, const Panels& panels, int64_t i0, int64_t k0, int64_t terms) const {
+    if (left_.kind == SideKind::kTaps) {
+      kernels_.pack_rows(left_, to, row_stride(terms), i0, panels.units, k0, terms);
+    } else if (lie_across(left_)) {
+      kernels_.pack_across(left_, to, panels, panels.count, i0, k0, terms);
+    } else {
+      for (int64_t panel = 0; panel < panels.count; ++panel) {
+        const int64_t first = panels.first(panel), count = panels.first(panel + 1) - first;
+        kernels_.pack(left_, to + first * terms, staging_, count, i0 + first, count, k0, terms);
+      }
+    }
+  }
+
   // All tiles of the rows i .. i + rows of `whole`, counted from its first, for one chunk.
   void sweep(const Rectangle& whole, int64_t i, int64_t rows, int64_t k0) {
     const int64_t i0 = whole.row, j0 = whole.column, columns = whole.columns;
     const int64_t terms = step_.terms, lanes = kernels_.lanes;
+    const bool kept = kept_.panels != nullptr && !kept_.right;
     const bool direct =
-        !p_.padded && ceil_div(columns, lanes * tiling_.vectors) <= kDirectPanels && readable_rows(left_, k0);
+        !p_.padded && !kept && ceil_div(columns, lanes * tiling_.vectors) <= kDirectPanels && readable_rows(left_, k0);
     const Panels row_panels{.units = rows, .unit = 1, .count = ceil_div(rows, tiling_.mr)};
     const bool as_rows = left_.kind == SideKind::kTaps;
-    if (as_rows) {
-      kernels_.pack_rows(left_, packed_left_, row_stride(terms), i0 + i, rows, k0, terms);
-    } else if (!direct && lie_across(left_)) {
-      kernels_.pack_across(left_, packed_left_, row_panels, row_panels.count, i0 + i, k0, terms);
-    } else if (!direct) {
-      for (int64_t panel = 0; panel < row_panels.count; ++panel) {
-        const int64_t first = row_panels.first(panel), count = row_panels.first(panel + 1) - first;
-        kernels_.pack(left_, packed_left_ + first * terms, staging_, count, i0 + i + first, count, k0, terms);
-      }
-    }
+    T* const packed_left = kept ? kept_.panels + (i0 + i) * p_.order.terms() + k0 * rows : packed_left_;
+    if (!direct && (!kept || kept_.fill)) pack_left(packed_left, row_panels, i0 + i, k0, terms);
     const Panels panels = column_panels(columns);
     for (int64_t panel = 0; panel < panels.count; ++panel) {
       const int64_t first = panels.first(panel), width = panels.first(panel + 1) - first, wide = width / lanes;
@@ -212,10 +230,10 @@ class Part {
           step_.left = left_.data + (i0 + i + row) * left_.strides.line + left_.strides.offset(k0);
           step_.left_row_stride = left_.strides.line;
         } else if (as_rows) {
-          step_.left = packed_left_ + row * row_stride(terms);
+          step_.left = packed_left + row * row_stride(terms);
           step_.left_row_stride = row_stride(terms);
         } else {
-          step_.left = packed_left_ + row * terms;
+          step_.left = packed_left + row * terms;
         }
         const auto& kernel = p_.padded ? kernels_.windows : direct || as_rows ? kernels_.rows : kernels_.tile;
         call(kernel[wide - 1][count - 1], i0 + i + row, count, j0 + first);
@@ -299,6 +317,7 @@ class Part {
   const Table<T>& kernels_;
   const Problem<T>& p_;
   const Tiling<T> tiling_;
+  const Kept<T> kept_;
   Operand<T> left_, right_;
   T* out_;
   const T *row_bias_ = nullptr, *column_bias_ = nullptr;
@@ -336,14 +355,16 @@ Grid cut(int64_t m, int64_t n, int64_t parts, int64_t lanes) {
 }
 
 template <class T>
-void execute(const KernelContext& ctx, const Problem<T>& p) {
+void execute(const KernelContext& ctx, Problem<T> p) {
   const Table<T>& kernels = table_of<T>(ctx.isa);
-  const int64_t terms = std::max<int64_t>(1, p.order.periods * p.order.period);
+  const int64_t terms = std::max<int64_t>(1, p.order.terms());
   const double work = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(terms);
   const int64_t threads = ctx.pool->threads();
   const int64_t parts = p.batch >= 4 * threads || work < kSerialWork ? 1 : threads;
   const Grid grid = cut(p.m, p.n, parts, kernels.lanes);
   const Tiling<T> tiling = tiling_of(kernels, p, ceil_div(p.m, grid.rows), ceil_div(p.n, grid.columns));
+  const KeptOperand<T> kept(kernels, p, tiling, p.kept_is_right ? grid.columns : grid.rows);
+  if (p.weights && !kept.is_there()) p.left.data = p.weights->written_rows(ctx, kernels);
   const int64_t per_batch = grid.rows * grid.columns;
   const int64_t grain = static_cast<int64_t>(std::max(1.0, kSerialWork * static_cast<double>(per_batch) / work));
   // Boundaries of the parts are multiples of the vector along whichever side the vectors lie.
@@ -353,17 +374,18 @@ void execute(const KernelContext& ctx, const Problem<T>& p) {
   const int64_t row_unit = tiling.swapped ? kernels.lanes : 1, column_unit = tiling.swapped ? 1 : kernels.lanes;
   ctx.pool->parallel_for(p.batch * per_batch, grain, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
-      Part<T> part(kernels, p, tiling, unit / per_batch);
       const int64_t r = unit % per_batch / grid.columns, c = unit % grid.columns;
       const int64_t r0 = bound(p.m, r, grid.rows, row_unit), r1 = bound(p.m, r + 1, grid.rows, row_unit);
       const int64_t c0 = bound(p.n, c, grid.columns, column_unit), c1 = bound(p.n, c + 1, grid.columns, column_unit);
       if (r0 == r1 || c0 == c1) continue;
+      Part<T> part(kernels, p, tiling, unit / per_batch, kept.of(unit / per_batch, r, c));
       if (tiling.swapped)
         part.run({.row = c0, .rows = c1 - c0, .column = r0, .columns = r1 - r0});
       else
         part.run({.row = r0, .rows = r1 - r0, .column = c0, .columns = c1 - c0});
     }
   });
+  if (kept.is_filled_now()) p.kept->say_filled();
 }
 
 template <class T>
@@ -377,7 +399,7 @@ void execute_as_fits(const KernelContext& ctx, const Problem<T>& p) {
   const double least = std::min(padded_cost, Padded<T>::cost_of_packing(p.right, p.m, p.out.column_stride == 1));
   if (cost_by_images(kernels, p) < least && p.weights->are_finite()) return compute_by_images(ctx, p);
   Problem<T> with_weights = p;
-  with_weights.left = p.weights->as_rows(ctx, kernels);
+  with_weights.left = p.weights->rows();
   if (padded_cost > least) return execute(ctx, with_weights);
   const Padded<T> padded(p.right, kernels.lanes);
   with_weights.padded = &padded;

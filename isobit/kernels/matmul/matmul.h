@@ -23,6 +23,8 @@ inline constexpr int64_t kChunksPerBlock = 16;  // chunks in a block
 // swapped. c has column stride 1.
 // REQUIRES m, n, k, batch >= 0; c_row_stride >= n and c_batch_stride such that no two outputs share an element; c
 // overlaps no operand.
+class KeptPanels;
+
 template <class T>
 struct MatmulArgs {
   int64_t m = 0, n = 0, k = 0;
@@ -35,6 +37,7 @@ struct MatmulArgs {
   const T* bias = nullptr;  // length n, shared by the whole batch; nullptr for none
   int64_t batch = 1;
   int64_t a_batch_stride = 0, b_batch_stride = 0, c_batch_stride = 0;
+  KeptPanels* kept_b = nullptr;  // kept_panels.h: b is the same in every call with it; null: nothing is kept
 };
 
 void matmul(const KernelContext& ctx, const MatmulArgs<float>& args);

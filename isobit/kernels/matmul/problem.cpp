@@ -42,6 +42,9 @@ Problem<T> problem_of(const product::Product<T>& product) {
   p.bias_per_row = g.bias_side == product::BiasSide::kRows;
   p.bias_batch_stride = g.bias_batch_stride;
   p.batch = g.batches;
+  p.kept = product.kept;
+  p.kept_is_right = product.kept_is_right;
+  p.kept_data = product.kept_is_right ? product.right : product.left;
   if (g.right.kind != product::SideKind::kPositions) p.left = strided(g.left, product.left);
   if (g.right.kind == product::SideKind::kStrided) p.right = strided(g.right, product.right);
   return p;
@@ -69,9 +72,19 @@ int64_t PartWeights<T>::write_block(const Table<T>& kernels, int64_t row, int64_
 }
 
 template <class T>
-Operand<T> PartWeights<T>::as_rows(const KernelContext& ctx, const Table<T>& kernels) const {
+Operand<T> PartWeights<T>::rows() const {
   const product::Geometry& g = product_->geometry;
   if (g.right.windows.taps() == 1) return strided(g.left, product_->left);
+  Operand<T> op;
+  op.batch_stride = g.left.lines * terms();
+  op.strides = {terms(), 1, std::max<int64_t>(1, terms()), 0};
+  return op;
+}
+
+template <class T>
+const T* PartWeights<T>::written_rows(const KernelContext& ctx, const Table<T>& kernels) const {
+  const product::Geometry& g = product_->geometry;
+  if (g.right.windows.taps() == 1) return product_->left;
   const int64_t rows = g.batches * g.left.lines, length = terms();
   T* matrix = static_cast<T*>(scratch(Slot::kWeights, static_cast<size_t>(rows * length + 1) * sizeof(T)));
   const int64_t grain = 1 + (1 << 14) / std::max<int64_t>(1, length);
@@ -81,11 +94,7 @@ Operand<T> PartWeights<T>::as_rows(const KernelContext& ctx, const Table<T>& ker
       for (int64_t c = 0; c < g.right.windows.channels; c += kChannelBlock) to += write_block(kernels, row, c, to);
     }
   });
-  Operand<T> op;
-  op.data = matrix;
-  op.batch_stride = g.left.lines * length;
-  op.strides = {length, 1, std::max<int64_t>(1, length), 0};
-  return op;
+  return matrix;
 }
 
 template <class T>
@@ -158,7 +167,8 @@ Problem<T> as_it_lies(const product::Product<T>& product, const product::WindowP
   const product::Geometry& g = product.geometry;
   if (!are_the_plane(g.right.windows, part.grid)) return problem_of(product, part, weights);
   if (g.right.kind == product::SideKind::kTaps) return channel_by_channel(problem_of(product, part, weights));
-  if (g.batches == 1 && are_long(part.grid, lanes)) return image_by_image(product, part, weights);
+  if (g.batches == 1 && (g.right.windows.images == 1 || are_long(part.grid, lanes)))
+    return image_by_image(product, part, weights);
   return problem_of(product, part, weights);
 }
 

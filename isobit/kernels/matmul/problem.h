@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "isobit/kernels/matmul/gemm.h"
+#include "isobit/kernels/matmul/kept_panels.h"
 #include "isobit/kernels/matmul/padded.h"
 #include "isobit/kernels/product/geometry.h"
 
@@ -21,8 +22,10 @@ class PartWeights {
   int64_t terms() const { return product_->geometry.right.windows.channels * part_->grid.tap_count; }
   // What row `row` of all batches has of the block of channels that begins with `channel`, to `to`. Returns how many.
   int64_t write_block(const Table<T>& kernels, int64_t row, int64_t channel, T* to) const;
-  // All rows, dense; where there is one tap the original. Valid until the thread's next call.
-  Operand<T> as_rows(const KernelContext& ctx, const Table<T>& kernels) const;
+  // All rows as they lie when written, dense; where there is one tap the original, with its data.
+  Operand<T> rows() const;
+  // Their data. Valid until the thread's next call.
+  const T* written_rows(const KernelContext& ctx, const Table<T>& kernels) const;
   // Whether leaving out products of missing places changes no bit.
   bool are_finite() const;
 
@@ -54,6 +57,10 @@ struct Problem {
   bool bias_per_row = false;  // else one per column
   int64_t bias_batch_stride = 0;
   int64_t batch = 1;
+  // Of the operand that is the same in every call with this, if not null; kept_data: as the caller knows it.
+  KeptPanels* kept = nullptr;
+  const T* kept_data = nullptr;
+  bool kept_is_right = false;
   // Set by the driver, where the right side is read so: n then counts lanes of its vectors.
   const Padded<T>* padded = nullptr;
 };

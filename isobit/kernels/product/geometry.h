@@ -64,6 +64,7 @@ struct Order {
   int64_t chunk = 1;                // terms; the last of a period may be short
   int64_t channels = 0, taps = 1;   // channel order of (channel, tap) where taps > 1, else ascending
 
+  int64_t terms() const { return periods * period; }
   int64_t chunks_of_period() const { return (period + chunk - 1) / chunk; }
   int64_t element(int64_t p) const;
   int64_t chunk_of(int64_t p) const { return p / period * chunks_of_period() + p % period / chunk; }
@@ -114,6 +115,9 @@ struct Product {
   const T* right = nullptr;
   const T* bias = nullptr;  // null for none
   T* out = nullptr;
+  // What is kept of one side, whose elements are the same in every call with it (matmul/kept_panels.h); null: nothing.
+  KeptPanels* kept = nullptr;
+  bool kept_is_right = false;
 };
 
 template <class T>
@@ -130,15 +134,26 @@ Product<T> product_of(const MatmulArgs<T>& p) {
                           .a_batch_stride = p.a_batch_stride,
                           .b_batch_stride = p.b_batch_stride,
                           .c_batch_stride = p.c_batch_stride};
-  return {.geometry = matmul_geometry(shape), .left = p.a, .right = p.b, .bias = p.bias, .out = p.c};
+  return {.geometry = matmul_geometry(shape),
+          .left = p.a,
+          .right = p.b,
+          .bias = p.bias,
+          .out = p.c,
+          .kept = p.kept_b,
+          .kept_is_right = true};
 }
 
 // first, second: the operands in the order of conv.h; src or diff_dst, weights; for the gradient of weights src and
 // diff_dst.
 template <class T>
 Product<T> product_of(const ConvShape& shape, Direction direction, const T* first, const T* second, const T* bias,
-                      T* out) {
-  return {.geometry = conv_geometry(shape, direction), .left = second, .right = first, .bias = bias, .out = out};
+                      T* out, KeptPanels* kept_weights = nullptr) {
+  return {.geometry = conv_geometry(shape, direction),
+          .left = second,
+          .right = first,
+          .bias = bias,
+          .out = out,
+          .kept = kept_weights};
 }
 
 }  // namespace isobit::kernels::product

@@ -1,10 +1,13 @@
 #include "isobit/runtime/kernels/linear.h"
 
+#include <memory>
+
 #include "isobit/base/status.h"
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
 #include "isobit/graph/ops/windows.h"
 #include "isobit/kernels/inner_products.h"
+#include "isobit/kernels/matmul/kept_panels.h"
 
 namespace isobit::runtime {
 
@@ -111,10 +114,19 @@ Status product(const k::KernelContext& ctx, const k::MatmulArgs<T>& args) {
   return {};
 }
 
+// Of operand 1, if it is the same in every run.
+std::shared_ptr<k::KeptPanels> kept_for(const KernelSite& site) {
+  if (site.graph.initializer(site.node.inputs[1]) == nullptr) return nullptr;
+  return std::make_shared<k::KeptPanels>();
+}
+
 template <class T>
-Status matmul(KernelCall& c, const k::product::MatmulShape& one, const k::BroadcastPlan& matrices) {
+Status matmul(KernelCall& c, const k::product::MatmulShape& one, const k::BroadcastPlan& matrices,
+              k::KeptPanels* kept) {
   Status status;
-  for_each_product<T>(c, one, matrices, [&](const k::MatmulArgs<T>& part) {
+  const bool same_b = c.in(1).elements() == one.k * one.n;  // in all products of the call
+  for_each_product<T>(c, one, matrices, [&](k::MatmulArgs<T> part) {
+    if (same_b) part.kept_b = kept;
     if (status) status = product(c.ctx, part);
   });
   return status;
@@ -130,7 +142,7 @@ Status inner_products(const KernelCall& c, F&& f) {
 }
 
 template <class T>
-Status convolve(KernelCall& c, const NodeProduct& p) {
+Status convolve(KernelCall& c, const NodeProduct& p, k::KeptPanels* kept) {
   const T *first = c.in(0).data<T>(), *second = c.in(1).data<T>();
   T* out = c.out().data<T>();
   k::InnerProducts<T>* products = c.ctx.products<T>();
@@ -138,7 +150,7 @@ Status convolve(KernelCall& c, const NodeProduct& p) {
     case Direction::kForward: {
       const T* bias = c.has(2) ? c.in(2).data<T>() : nullptr;
       if (products != nullptr) return products->conv_forward(p.conv, first, second, bias, out);
-      k::conv_forward(c.ctx, p.conv, first, second, bias, out);
+      k::conv_forward(c.ctx, p.conv, first, second, bias, out, kept);
       break;
     }
     case Direction::kGradSrc:
@@ -158,19 +170,25 @@ NodeProduct product_at(const KernelSite& site) {
 }
 
 RunKernel matmuls(const KernelSite& site) {
-  return [one = product_at(site).matmul, matrices = matrices_of(site.in(0).shape(), site.in(1).shape())](
-             KernelCall& c) { return inner_products(c, [&]<class T>(T) { return matmul<T>(c, one, matrices); }); };
+  return [one = product_at(site).matmul, matrices = matrices_of(site.in(0).shape(), site.in(1).shape()),
+          kept = kept_for(site)](KernelCall& c) {
+    return inner_products(c, [&]<class T>(T) { return matmul<T>(c, one, matrices, kept.get()); });
+  };
 }
 
 RunKernel gemm(const KernelSite& site) {
-  return [s = product_at(site).matmul](KernelCall& c) {
-    return inner_products(c, [&]<class T>(T) { return product(c.ctx, gemm_args<T>(c, s)); });
+  return [s = product_at(site).matmul, kept = kept_for(site)](KernelCall& c) {
+    return inner_products(c, [&]<class T>(T) {
+      k::MatmulArgs<T> args = gemm_args<T>(c, s);
+      args.kept_b = kept.get();
+      return product(c.ctx, args);
+    });
   };
 }
 
 RunKernel conv(const KernelSite& site) {
-  return [p = product_at(site)](KernelCall& c) {
-    return inner_products(c, [&]<class T>(T) { return convolve<T>(c, p); });
+  return [p = product_at(site), kept = kept_for(site)](KernelCall& c) {
+    return inner_products(c, [&]<class T>(T) { return convolve<T>(c, p, kept.get()); });
   };
 }
 

@@ -59,7 +59,22 @@ inline kernels::BroadcastPlan matrices_of(const Shape& a, const Shape& b) {
   return kernels::plan_broadcast(leading(a), leading(b));
 }
 
-// Runs of matrices with constant strides become one batched call. one: as above. plan: matrices_of the operands.
+// One product of all rows where every matrix of a meets the same b and rows go on from one matrix to the next: the
+// inner products are the same, and what is read of b is laid out once.
+template <class T>
+void join_batches(kernels::MatmulArgs<T>& args) {
+  if (args.batch == 1 || args.b_batch_stride != 0 || args.m == 0) return;
+  if (args.m == 1) {
+    args.a_row_stride = args.a_batch_stride;
+    args.c_row_stride = args.c_batch_stride;
+  }
+  if (args.a_batch_stride != args.m * args.a_row_stride || args.c_batch_stride != args.m * args.c_row_stride) return;
+  args.m *= args.batch;
+  args.batch = 1;
+}
+
+// Runs of matrices with constant strides become one batched call, or one product. one: as above. plan: matrices_of the
+// operands.
 template <class T, class F>
 void for_each_product(KernelCall& c, const kernels::product::MatmulShape& one, const kernels::BroadcastPlan& plan,
                       F&& f) {
@@ -73,14 +88,16 @@ void for_each_product(KernelCall& c, const kernels::product::MatmulShape& one, c
     args.a_batch_stride = plan.step(rank - 1, 0) * a_size;
     args.b_batch_stride = plan.step(rank - 1, 1) * b_size;
   }
+  const int64_t matrices = args.batch, c_size = args.c_batch_stride;
+  join_batches(args);
   ScratchVector<int64_t> index(rank, 0);
-  for (int64_t done = 0; done < plan.elements; done += args.batch) {
+  for (int64_t done = 0; done < plan.elements; done += matrices) {
     kernels::MatmulArgs<T> part = args;
     for (size_t d = 0; d + 1 < rank; ++d) {
       part.a += index[d] * plan.step(d, 0) * a_size;
       part.b += index[d] * plan.step(d, 1) * b_size;
     }
-    part.c += done * args.c_batch_stride;
+    part.c += done * c_size;
     f(part);
     for (size_t d = rank; d-- > 1;) {
       if (++index[d - 1] < plan.dims[d - 1]) break;

@@ -1,0 +1,68 @@
+// Where a product finds what is kept of an operand. Internal to the driver (gemm.cpp).
+#pragma once
+
+#include "isobit/kernels/matmul/kept_panels.h"
+#include "isobit/kernels/matmul/problem.h"
+#include "isobit/kernels/matmul/tiling.h"
+
+namespace isobit::kernels::gemm {
+
+// Panels that outlive the call (kept_panels.h), of one batch entry. What is laid out of a line lies `terms` times its
+// number behind the first.
+template <class T>
+struct Kept {
+  T* panels = nullptr;  // null: there are none
+  bool right = false;   // of which side, after the exchange
+  bool fill = false;    // this call lays them out
+};
+
+// Panels of the operand that stays, if there is one: of all batch entries that have their own.
+template <class T>
+class KeptOperand {
+ public:
+  // parts: how many the lines of that operand are cut into.
+  KeptOperand(const Table<T>& kernels, const Problem<T>& p, const Tiling<T>& tiling, int64_t parts) {
+    if (p.kept == nullptr) return;
+    const Operand<T>& operand = p.kept_is_right ? p.right : p.left;
+    const int64_t unit = kernels.lanes, lines = p.kept_is_right ? p.n : p.m;
+    first_.right = p.kept_is_right != tiling.swapped;
+    stride_ = operand.batch_stride == 0 ? 0 : p.order.terms() * (first_.right ? ceil_div(lines, unit) * unit : lines);
+    const KeptPanels::Layout layout{.kernels = &kernels,
+                                    .data = p.kept_data,
+                                    .lines = lines,
+                                    .terms = p.order.terms(),
+                                    .batches = operand.batch_stride == 0 ? 1 : p.batch,
+                                    .period = p.order.period,
+                                    .chunk = p.order.chunk,
+                                    .line_stride = operand.strides.line,
+                                    .term_stride = operand.strides.inner,
+                                    .batch_stride = operand.batch_stride,
+                                    .unit = first_.right ? tiling.vectors * unit : tiling.mr,
+                                    .parts = parts,
+                                    .cut_unit = first_.right ? unit : 1,
+                                    .right = first_.right};
+    const int64_t panels = layout.terms * (first_.right ? ceil_div(lines, unit) * unit : lines);
+    const KeptPanels::Room room = p.kept->open(layout, static_cast<size_t>(layout.batches * panels) * sizeof(T));
+    first_.panels = static_cast<T*>(room.memory);
+    first_.fill = room.memory != nullptr && !room.filled;
+    cut_across_ = p.kept_is_right;
+  }
+
+  bool is_there() const { return first_.panels != nullptr && !first_.fill; }
+  bool is_filled_now() const { return first_.fill; }
+
+  // For the part in row r and column c of the parts of a batch entry. Of those with the same lines one lays them out.
+  Kept<T> of(int64_t batch, int64_t r, int64_t c) const {
+    Kept<T> kept = first_;
+    if (kept.fill && ((cut_across_ ? r : c) != 0 || (stride_ == 0 && batch != 0))) return {};
+    if (kept.panels != nullptr) kept.panels += batch * stride_;
+    return kept;
+  }
+
+ private:
+  Kept<T> first_;
+  int64_t stride_ = 0;
+  bool cut_across_ = false;
+};
+
+}  // namespace isobit::kernels::gemm

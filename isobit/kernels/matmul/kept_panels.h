@@ -1,0 +1,51 @@
+// What a product lays out of an operand that is the same in every call, kept so that later calls only read it: the
+// weights of a network that is run again and again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace isobit::kernels {
+
+// Of one operand of one product, for calls one after another. Nothing is kept of a first call: that may be the only
+// one. The second one that lays out in the same way keeps it, the following ones find it, and one that lays out
+// otherwise (of other data, on other threads) begins anew. It takes as much memory as the operand, counted as scratch
+// (base/scratch.h); where there is none to be had it keeps nothing, and products are as without.
+class KeptPanels {
+ public:
+  KeptPanels() = default;
+  ~KeptPanels() { forget(); }
+  KeptPanels(const KeptPanels&) = delete;
+  KeptPanels& operator=(const KeptPanels&) = delete;
+
+  // All that decides where an element is laid out.
+  struct Layout {
+    const void *kernels = nullptr, *data = nullptr;
+    int64_t lines = 0, terms = 0, batches = 0;
+    int64_t period = 0, chunk = 0;
+    int64_t line_stride = 0, term_stride = 0, batch_stride = 0;
+    int64_t unit = 0;                 // lines of the largest panel
+    int64_t parts = 0, cut_unit = 0;  // how the lines are cut for threads
+    bool right = false;
+
+    friend bool operator==(const Layout&, const Layout&) = default;
+  };
+  struct Room {
+    void* memory = nullptr;  // aligned to 64; null: nothing is kept of this call
+    bool filled = false;     // else the call has to lay out everything, and say so
+  };
+
+  Room open(const Layout& layout, size_t bytes);
+  void say_filled() { is_filled_ = memory_ != nullptr; }
+  size_t bytes() const { return memory_ == nullptr ? 0 : bytes_; }
+
+ private:
+  void forget();
+
+  Layout layout_;
+  void* memory_ = nullptr;
+  size_t bytes_ = 0;
+  bool was_called_ = false, is_filled_ = false, no_memory_ = false;
+};
+
+}  // namespace isobit::kernels
