@@ -30,6 +30,28 @@ echo '{"context": {"isobit": "avx2", "openblas": "OpenBLAS 1"}}'
 echo '{"name": "'"$name"'", "flops": 1e9, "seconds": {"isobit": [2, 2, 9], "openblas": [4], "onednn:a": [8], "onednn:b": [1]}}'
 """
 
+# Takes two seconds a step, and more between two steps the more often it commits.
+TRAINS = """#!/bin/sh
+while [ $# -gt 0 ]; do
+  case "$1" in --out) out=$2;; --metrics) metrics=$2;; job.steps=*) steps=${1#*=};; commit.every=*) every=${1#*=};; esac
+  shift
+done
+mkdir -p "$out/checkpoints"; echo state >"$out/checkpoints/1"
+for step in $(seq "$steps"); do echo '{"seconds": 2}' >>"$metrics"; done
+case "$every" in 1) between=0.5;; 10) between=0.06;; *) between=0.01;; esac
+echo '{"profile": {"seconds": {"step": 2, "between_steps": '$between'}}}'
+"""
+
+# The libraries' interpreter: four seconds a step in PyTorch, of the widest network one.
+LIBRARIES = """#!/bin/sh
+case "$2" in
+  *networks.py) mkdir -p "$4"; touch "$4/job.toml";;
+  *growth_figure.py) echo "<svg/>" >"$4";;
+  *) case "$3" in *width=128*) seconds=1;; *) seconds=4;; esac
+     while read count; do echo '{"seconds": ['$seconds'], "bytes": 1, "libraries": 1}'; done;;
+esac
+"""
+
 # Of builds that take as long as they are told to, and come to the root that they are told.
 TIMED_BENCH = """#!/bin/sh
 echo '{"context": {}}'
@@ -139,6 +161,28 @@ read count; echo '{"seconds": [1, 1], "bytes": 1, "libraries": 1}'; read count; 
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("run: PyTorch, eager, ended with exit code -9; its errors are in ", done.stderr)
         self.assertNotIn("Traceback", done.stderr)
+
+    def bench(self, part, name):
+        """The page after a run of that part on programs that pretend."""
+        self.program("libraries/bin/python", LIBRARIES)
+        self.program("build/bin/isobit", TRAINS)
+        out = os.path.join(self.dir, "benchmarks.md")
+        done = self.script("bench/run", os.path.join(self.dir, "libraries"), "--build", os.path.join(self.dir, "build"), "--only",
+                           part, "--filter", name, "--busy", "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(out, encoding="utf-8") as file:
+            return file.read()
+
+    def test_bench_says_by_what_power_of_the_size_a_ratio_grows(self):
+        text = self.bench("growth", "width=.* blocks=1 B=64")
+        self.assertIn(f"| resnet width=16 blocks=1 B=64 | {len(os.sched_getaffinity(0))} | 2000 | 4000 | 0.50 |", text)
+        self.assertIn("resnet: width +0.60", text)  # 0.5, 0.5, 0.5 and 2
+        self.assertTrue(os.path.exists(os.path.join(self.dir, "figures", "growth.svg")))
+
+    def test_bench_says_what_share_of_the_time_commitments_take(self):
+        text = self.bench("commitments", "digits|resnet50")
+        self.assertIn("| digits B=32 | 6e-09 | 2010 | 490 | 490 | 10 | 2.44 % | 2.44 % | +2.49 % | +24.38 % |", text)
+        self.assertIn("| resnet50 B=64 32x32 | 6e-09 | 2010 | 490 | 490 | 50 | 0.49 % | 0.49 % |  | +24.38 % |", text)  # too long to be run
 
     def test_what_others_compute_is_told_from_what_is_computed_here(self):
         def busy(seconds):

@@ -22,14 +22,31 @@ NETWORKS = {
     "gpt2-124m B=2 T=512": ("gpt2-124m", {}, (2, 512), 50257),
 }
 SAMPLES = 4  # batches of them
+CONTEXT, HEAD = 64, 64  # tokens of a sample, and channels of a head, of a GPT of any size
+
+
+def network(name):
+    """An entry of NETWORKS, or one of any size, as "resnet width=32 blocks=1 B=64" and "gpt channels=256 layers=4 B=8" say it."""
+    if name in NETWORKS:
+        return NETWORKS[name]
+    kind, *words = name.split()
+    sizes = {key: int(size) for key, _, size in (word.partition("=") for word in words)}
+    batch = sizes.pop("B")
+    if kind == "resnet":
+        return "cifar10-resnet", sizes, (batch, 3, 32, 32), 10
+    return "tiny-gpt", {**sizes, "heads": max(1, sizes["channels"] // HEAD), "dropout": 0.0}, (batch, CONTEXT), 256
+
+
+def example(file):
+    with open(os.path.join(JOBS, f"{file}.toml"), "rb") as toml:
+        return tomllib.load(toml)
 
 
 def job_of(name, folder):
     """The job as tables of TOML: of the example with a batch of this size, in one part, whole and without checkpoints;
     `folder` has the data, and the network where that is a file."""
-    file, changed, shape, classes = NETWORKS[name]
-    with open(os.path.join(JOBS, f"{file}.toml"), "rb") as toml:
-        job = tomllib.load(toml)
+    file, changed, shape, classes = network(name)
+    job = example(file)
     job["job"].pop("epochs", None)
     job["model"].update(changed)
     if "onnx" in job["model"]:
@@ -54,7 +71,7 @@ def toml_of(job):
 
 def write_data(name, folder):
     import numpy
-    _, _, shape, classes = NETWORKS[name]
+    _, _, shape, classes = network(name)
     chance = numpy.random.default_rng(1)
     samples = (SAMPLES * shape[0], *shape[1:])
     images = len(shape) == 4

@@ -17,30 +17,37 @@ MEMORY = "/dev/shm"  # runs are written there, so that nobody waits for a disk
 
 
 class Isobit:
-    def __init__(self, bench, folder):
+    def __init__(self, bench, folder, threads=None):
         self.bench, self.folder, self.bytes = bench, folder, 0
+        self.threads = threads or bench.options.processors
 
-    def steps(self, count):
-        """Their seconds; before them is one that is not counted."""
-        program = os.path.join(self.bench.options.build, "bin", "isobit")
-        place = tempfile.mkdtemp(prefix="isobit_steps_", dir=MEMORY if os.path.isdir(MEMORY) else None)
+    @contextlib.contextmanager
+    def trained(self, steps, *more, under=MEMORY):
+        """The folder of a training of so many steps: its `run`, its `metrics`, and what it said in `document`."""
+        place = tempfile.mkdtemp(prefix="isobit_steps_", dir=under if os.path.isdir(under) else None)
         try:
-            metrics = os.path.join(place, "metrics")
-            command = [program, "train", os.path.join(self.folder, "job.toml"), "--out", os.path.join(place, "run"), "--quiet",
-                       "--platform", f"ordered/{self.bench.options.processors}t", "--metrics", metrics, "--keys",
-                       os.path.join(self.folder, "keys"), "--set", f"job.steps={count + 1}"]
-            with open(os.path.join(place, "errors"), "w+", encoding="utf-8") as errors:
-                with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors) as running:
+            command = [os.path.join(self.bench.options.build, "bin", "isobit"), "--json", "train",
+                       os.path.join(self.folder, "job.toml"), "--out", os.path.join(place, "run"), "--quiet", "--platform",
+                       f"ordered/{self.threads}t", "--keys", os.path.join(self.folder, "keys"), "--metrics",
+                       os.path.join(place, "metrics"), "--set", f"job.steps={steps}", *more]
+            with (open(os.path.join(place, "errors"), "w+", encoding="utf-8") as errors,
+                  open(os.path.join(place, "document"), "w", encoding="utf-8") as document):
+                with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=document, stderr=errors) as running:
                     _, status, used = os.wait4(running.pid, 0)
                     running.returncode = os.waitstatus_to_exitcode(status)
                 if running.returncode:
                     errors.seek(0)
                     self.bench.fail(f"{' '.join(command)}: exit code {running.returncode}\n{errors.read().strip()}")
             self.bytes = max(self.bytes, 1024 * used.ru_maxrss)
-            with open(metrics, encoding="utf-8") as file:
-                return [json.loads(line)["seconds"] for line in file][1:]
+            yield place
         finally:
             shutil.rmtree(place, ignore_errors=True)
+
+    def steps(self, count):
+        """Their seconds; before them is one that is not counted."""
+        with self.trained(count + 1) as place:
+            with open(os.path.join(place, "metrics"), encoding="utf-8") as file:
+                return [json.loads(line)["seconds"] for line in file][1:]
 
     def end(self):
         pass
@@ -49,9 +56,10 @@ class Isobit:
 class Torch:
     """A process that waits for its turn."""
 
-    def __init__(self, bench, name, folder, way):
+    def __init__(self, bench, name, folder, way, threads=None):
         self.bytes, self.libraries, self.way, self.bench = 0, 0, way, bench
-        command = [bench.python, "-B", os.path.join(HERE, "torch_steps.py"), name, folder, way, str(bench.options.processors)]
+        command = [bench.python, "-B", os.path.join(HERE, "torch_steps.py"), name, folder, way,
+                   str(threads or bench.options.processors)]
         self.log = os.path.join(folder, f"{way}.log")
         with open(self.log, "w", encoding="utf-8") as log:
             self.running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
@@ -74,11 +82,20 @@ class Torch:
         self.running.wait()
 
 
-def better(bench, name, folder, kind, formats):
+def prepared(bench, name):
+    """The folder of a network, with its job and data."""
+    folder = os.path.join(bench.options.work, re.sub(r"[^a-z0-9-]+", "_", name, flags=re.I))
+    if not os.path.exists(os.path.join(folder, "job.toml")):
+        subprocess.run([bench.python, "-B", os.path.join(HERE, "networks.py"), name, folder], check=True)
+    return folder
+
+
+def better(bench, name, folder, kind, threads=None):
     """The process of the better memory format; the other one has ended."""
     kept, least = None, None
+    formats = len(networks.network(name)[2]) == 4 and "vit" not in name
     for way in (kind, f"{kind}-channels-last") if formats else (kind,):
-        torch = Torch(bench, name, folder, way)
+        torch = Torch(bench, name, folder, way, threads)
         median = statistics.median(torch.steps(3))
         loser = torch
         if least is None or median < least:
@@ -92,14 +109,11 @@ def measure(bench, name):
     program = bench.digest(os.path.join(bench.options.build, "bin", "isobit"))
     if bench.results.has("steps", name, bench.options.processors, program):
         return
-    folder = os.path.join(bench.options.work, re.sub(r"[^a-z0-9-]+", "_", name, flags=re.I))
-    if not os.path.exists(os.path.join(folder, "job.toml")):
-        subprocess.run([bench.python, "-B", os.path.join(HERE, "networks.py"), name, folder], check=True)
-    formats = len(networks.NETWORKS[name][2]) == 4 and "vit" not in name
+    folder = prepared(bench, name)
     with contextlib.ExitStack() as stack:
         contestants = {"isobit": Isobit(bench, folder)}
         for kind in ("eager", "compiled"):
-            contestants[kind] = better(bench, name, folder, kind, formats)
+            contestants[kind] = better(bench, name, folder, kind)
             stack.callback(contestants[kind].end)
         counts = {who: max(3, min(200, int(SECONDS / statistics.median(c.steps(2))))) for who, c in contestants.items()}
         rounds = {who: [] for who in contestants}

@@ -4,10 +4,13 @@ import os
 import re
 import statistics
 
+import commitments as commitments_part
+import growth as growth_part
 from machine import DISTURBED
 
 TITLE = "# Benchmarks"
-SECTIONS = {"kernels": "## Matmul and convolution", "steps": "## Whole training steps", "inference": "## Inference"}
+SECTIONS = {"kernels": "## Matmul and convolution", "steps": "## Whole training steps", "growth": "## As networks grow",
+            "commitments": "## What commitments cost", "inference": "## Inference"}
 SMALL = re.compile(r"/(digits|mnist|tiny-gpt) ")
 
 
@@ -123,6 +126,45 @@ data in the same batches. In turn: a round is two seconds of steps of each, thre
     return [about, "", *lines], records
 
 
+def growth(results):
+    records = sorted(results.of("growth"), key=lambda r: r["place"])
+    lines = columns(["network", "threads", "isobit ms", "PyTorch ms", "ratio"])
+    for r in records:
+        isobit, eager = (1e3 * statistics.median(r["seconds"][who]) for who in ("isobit", "eager"))
+        last = " (nhwc)" * ("channels-last" in r["ways"]["eager"])
+        lines.append(row([r["name"], str(r["threads"]), f"{isobit:.4g}", f"{eager:.4g}{last}", f"{growth_part.ratio(r):.2f}"]))
+    slopes = {}
+    for (family, axis), points in growth_part.measured(results).items():
+        if len(points) > 1:
+            slopes.setdefault(family, []).append(f"{axis} {growth_part.slope(points):+.2f}")
+    about = """Two builders of [training.md](training.md), `resnet` on images of 32 by 32 and `gpt` without dropout on 64 tokens, heads of 64 channels and 256 words, with the other
+fields of `cifar10-resnet.toml` and `tiny-gpt.toml`, without commitments and checkpoints, beside the same networks in PyTorch 2.15, eager, in the better of
+its memory formats. In turn: a round is a second of steps of each, three steps at least, and its median counts; "ratio" is isobit's time over PyTorch's within a
+round, below 1 isobit is faster. It must not grow with the size of a network: the slope says by what power of the size it does (+0.10: by 7 % with each doubling)."""
+    said = "Slopes of log(ratio) over log(size): " + "; ".join(f"{f}: {', '.join(s)}" for f, s in slopes.items()) + "."
+    figure = "![Step time of isobit and PyTorch over width, depth, batch and threads; the table below has the same figures](figures/growth.svg)"
+    return [about, "", *([said, ""] if slopes else []), figure, "", *lines], records
+
+
+def commitments(results):
+    records = sorted(results.of("commitments"), key=lambda r: r["place"])
+    lines = columns(["network", "state GB", "step ms", "a commitment ms", "on a disk ms", "interval", "share", "on a disk", "as run",
+                     "as run, interval 1"])
+    for r in records:
+        step, *commitment, added = commitments_part.shares(r)
+        run = {way: f"{100 * a:+.2f} %" for way, a in added.items()}
+        lines.append(row([r["name"], f"{r['bytes'] / 1e9:.3g}", f"{1e3 * step:.4g}", *(f"{1e3 * c:.4g}" for c in commitment),
+                          str(r["interval"]), *(f"{100 * c / r['interval'] / step:.2f} %" for c in commitment),
+                          run.get("own", ""), run["each"]]))
+    about = """`isobit train --profile` with `commit.every` as the example job has it (interval), with 1 and with none, in turn, all from the end of one step to the end of the
+next: the root of the state, a leaf of the transcript and a signed head lie between. "A commitment" is what passes between two steps more than without
+one, in a run that lies in memory and in one on the disk of the build, which a signed head waits for; its share is that time over interval times step.
+"As run" is what all steps in memory took more than without commitments, within a round, which is no more exact than steps are equal; where it is missing, the
+interval was too long to be run. State is what a commitment hashes. Steps here are of smaller batches than those of the jobs (`gpt2-124m.toml`: 8 times 1024 tokens):
+a share is smaller there by as much as a step takes longer."""
+    return [about, "", *lines], records
+
+
 def inference(results):
     records = sorted(results.of("inference"), key=lambda r: r["place"])
     lines = columns(["network", "isobit ms", "ONNX Runtime ms", "x ONNX Runtime", "least", "most"])
@@ -169,7 +211,8 @@ def write(results, path):
         with open(path, encoding="utf-8") as file:
             text = file.read()
     text = text or f"{TITLE}\n\nWritten by `scripts/bench/run`, which says how.\n\n"
-    for part, make in (("kernels", kernels), ("steps", steps), ("inference", inference)):
+    for part, make in (("kernels", kernels), ("steps", steps), ("growth", growth), ("commitments", commitments),
+                       ("inference", inference)):
         lines, records = make(results)
         if records:
             text = replaced(text, SECTIONS[part], "\n".join([told(records), "", *lines]))

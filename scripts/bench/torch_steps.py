@@ -33,6 +33,31 @@ class SmallCnn(nn.Module):
         return self.fc2(F.relu(self.fc1(x.flatten(1))))
 
 
+class Residual(nn.Module):
+    """A block of two convolutions, of resnet; where it halves the image, the shortcut is a convolution of one tap."""
+
+    def __init__(self, into, channels, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(into, channels, 3, stride, 1, bias=False)
+        self.conv2 = nn.Conv2d(channels, channels, 3, 1, 1, bias=False)
+        self.bn1, self.bn2 = nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)
+        self.shortcut = nn.Identity() if stride == 1 else nn.Sequential(nn.Conv2d(into, channels, 1, stride, bias=False),
+                                                                        nn.BatchNorm2d(channels))
+
+    def forward(self, x):
+        return F.relu(self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x))))) + self.shortcut(x))
+
+
+def resnet(width, blocks, classes):
+    """Of He et al. 2016, section 4.2: three stages of so many blocks."""
+    layers, channels = [nn.Conv2d(3, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU()], width
+    for stage in range(3):
+        for block in range(blocks):
+            into, channels = channels, width << stage
+            layers.append(Residual(into, channels, 2 if stage > 0 and block == 0 else 1))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, classes))
+
+
 class Block(nn.Module):
     def __init__(self, channels, heads, dropout):
         super().__init__()
@@ -72,6 +97,8 @@ def module_of(job, shape, classes):
     kind = model.get("builder", job["job"]["name"])
     if kind in ("gpt", "gpt2"):
         return Gpt(model, shape[1], classes)
+    if kind == "resnet":
+        return resnet(model["width"], model["blocks"], classes)
     if kind in ("digits-cnn", "mnist-cnn"):
         return SmallCnn(1, 32 * 4 * 4) if kind == "digits-cnn" else SmallCnn(2, 32 * 7 * 7)
     if kind == "vit-s16":
@@ -104,7 +131,7 @@ def main():
     name, folder, way, threads = sys.argv[1:]
     torch.set_num_threads(int(threads))
     torch.manual_seed(1)
-    _, _, shape, classes = networks.NETWORKS[name]
+    _, _, shape, classes = networks.network(name)
     job = networks.job_of(name, folder)
     module = module_of(job, shape, classes).train()
     last = "channels-last" in way
