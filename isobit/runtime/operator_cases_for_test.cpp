@@ -38,6 +38,8 @@ CaseOperand bytes(Ints dims, DType dtype, int64_t below) {
   return {.kind = Kind::kByte, .dims = std::move(dims), .below = below, .dtype = dtype};
 }
 
+CaseOperand wide(Ints dims) { return {.kind = Kind::kWide, .dims = std::move(dims)}; }
+
 namespace {
 
 using Cases = std::vector<OperatorCase>;
@@ -197,6 +199,28 @@ Tensor truths_of(const CaseOperand& o, uint64_t seed) {
   return t;
 }
 
+// Of both signs: most between 2^-44 and 2^20, where functions have their branches, some over the range of the type,
+// some evenly over that of the exponential function.
+Tensor wide_of(const CaseOperand& o, DType dtype, std::mt19937_64& random) {
+  Tensor t(dtype, Shape(o.dims));
+  const bool doubled = dtype == DType::kFloat64;
+  const uint64_t most = doubled ? 1000 : 120;
+  for (int64_t i = 0; i < t.elements(); ++i) {
+    const uint64_t bits = random(), place = random();
+    const double fraction = static_cast<double>(bits >> 12) * 0x1p-52;
+    const int exponent =
+        i % 8 == 7 ? static_cast<int>(place % (2 * most)) - static_cast<int>(most) : static_cast<int>(place % 64) - 44;
+    double x = i % 8 == 6 ? fraction * (doubled ? 800 : 110) : std::ldexp(1 + fraction, exponent);
+    if (bits % 2 == 0) x = -x;
+    if (doubled) {
+      t.data<double>()[i] = x;
+    } else {
+      t.data<float>()[i] = static_cast<float>(x);
+    }
+  }
+  return t;
+}
+
 }  // namespace
 
 Tensor values_of(const CaseOperand& o, DType dtype, uint64_t seed) {
@@ -224,6 +248,7 @@ Tensor values_of(const CaseOperand& o, DType dtype, uint64_t seed) {
     for (int64_t& x : t.span<int64_t>()) x = from + static_cast<int64_t>(random() % static_cast<uint64_t>(o.below));
     return t;
   }
+  if (o.kind == Kind::kWide) return wide_of(o, dtype, random);
   Tensor t(dtype, Shape(o.dims));
   double before = 0;
   for (int64_t i = 0; i < t.elements(); ++i) {

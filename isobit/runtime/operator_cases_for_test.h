@@ -28,6 +28,7 @@ struct CaseOperand {
     kSpecial,    // as kReal, but some are NaN or infinite
     kNumbers,    // of `dtype`, these; no places of anything
     kByte,       // int8 or uint8, by `dtype`, below `below`
+    kWide,       // as kReal, but of all magnitudes, with as many bits as the type has; some may come twice
   };
   Kind kind = Kind::kReal;
   std::vector<int64_t> dims;
@@ -36,7 +37,8 @@ struct CaseOperand {
   DType dtype = DType::kInt64;
 
   bool is_real() const {
-    return kind == Kind::kReal || kind == Kind::kPositive || kind == Kind::kSpecial || kind == Kind::kTwice;
+    return kind == Kind::kReal || kind == Kind::kPositive || kind == Kind::kSpecial || kind == Kind::kTwice ||
+           kind == Kind::kWide;
   }
 };
 
@@ -62,6 +64,7 @@ CaseOperand boolean(std::vector<int64_t> dims);
 CaseOperand special(std::vector<int64_t> dims);
 CaseOperand numbers(std::vector<int64_t> dims, std::vector<int64_t> values, DType dtype);
 CaseOperand bytes(std::vector<int64_t> dims, DType dtype, int64_t below = 4);
+CaseOperand wide(std::vector<int64_t> dims);
 
 // Of the families; each is in a file of its own.
 void add_slicing_cases(std::vector<OperatorCase>& cases);

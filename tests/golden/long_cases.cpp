@@ -9,6 +9,7 @@ using runtime::given;
 using runtime::index;
 using runtime::positive;
 using runtime::real;
+using runtime::wide;
 using Ints = std::vector<int64_t>;
 using Cases = std::vector<runtime::OperatorCase>;
 
@@ -131,6 +132,67 @@ void add_norms(Cases& cases) {
   cases.push_back({"isobit.CrossEntropyGrad", {logits, labels, rows, rows, real({})}});
 }
 
+// Formulas and elementary functions over all magnitudes: their polynomials and branches.
+void add_functions(Cases& cases) {
+  const CaseOperand x = wide({8, 512}), y = wide({8, 512});
+  for (const char* op :
+       {"Abs",      "Acos",      "Acosh",     "Asin",  "Asinh", "Atan",       "Atanh",   "Ceil",
+        "Celu",     "Cos",       "Cosh",      "Elu",   "Erf",   "Exp",        "Floor",   "HardSigmoid",
+        "Log",      "HardSwish", "IsInf",     "IsNaN", "Mish",  "Reciprocal", "Neg",     "Relu",
+        "Round",    "Selu",      "LeakyRelu", "Sign",  "Sin",   "Sinh",       "Sigmoid", "Shrink",
+        "Softplus", "Softsign",  "Sqrt",      "Swish", "Tan",   "Tanh",       "Clip",    "ThresholdedRelu"}) {
+    cases.push_back({op, {x}});
+  }
+  for (const char* op : {"Add", "Sub", "Mul", "Div", "Max", "Min", "Sum", "Mean", "Equal", "Less", "LessOrEqual",
+                         "Greater", "GreaterOrEqual", "PRelu", "isobit.LeakyReluGrad", "isobit.ReluGrad",
+                         "isobit.SigmoidGrad", "isobit.TanhGrad"}) {
+    cases.push_back({op, {x, y}});
+  }
+  for (const char* form : {"none", "tanh"}) {
+    cases.push_back({"Gelu", {x}, {{"approximate", std::string(form)}}});
+    cases.push_back({"isobit.GeluGrad", {x, y}, {{"approximate", std::string(form)}}});
+  }
+  cases.push_back({"Mod", {x, y}, {{"fmod", int64_t{1}}}});
+  // Any power of any number; positive numbers to powers that leave them in range.
+  cases.push_back({"Pow", {x, y}});
+  cases.push_back({"Pow", {positive({1000}), real({1000})}});
+  cases.push_back({"Pow", {x, runtime::numbers({8, 1}, {2, -1, 3, 0, 7, -2, 1, 12}, DType::kInt64)}});
+  for (const DType to : {DType::kFloat64, DType::kFloat32}) {
+    cases.push_back({"Cast", {x}, {{"to", static_cast<int64_t>(to)}}});
+  }
+  // Through the exponents of a row, and what is far below its largest.
+  for (const char* op : {"Softmax", "LogSoftmax"}) cases.push_back({op, {real({300, 60})}});
+  cases.push_back({"ReduceLogSumExp", {real({300, 60})}, {{"axes", Ints{-1}}}});
+}
+
+// Integers at the ends of their range and at zero: what wraps, what traps elsewhere, what no integer type holds.
+void add_integers(Cases& cases) {
+  const Ints small = {-128, -127, -2, -1, 0, 1, 2, 3, 126, 127}, bytes = {0, 1, 2, 7, 8, 9, 127, 128, 254, 255},
+             large = {INT64_MIN, INT64_MIN + 1, -3, -1, 0, 1, 2, int64_t{1} << 53, (int64_t{1} << 53) + 1, INT64_MAX};
+  const struct {
+    DType dtype;
+    const Ints& values;
+  } kTypes[] = {{DType::kInt8, small}, {DType::kUint8, bytes}, {DType::kInt64, large}};
+  for (const auto& [dtype, values] : kTypes) {
+    const CaseOperand column = runtime::numbers({10, 1}, values, dtype), row = runtime::numbers({10}, values, dtype);
+    for (const char* op : {"Add", "Sub", "Mul", "Div", "Max", "Min", "Mod"}) cases.push_back({op, {column, row}});
+    cases.push_back({"Mod", {column, row}, {{"fmod", int64_t{1}}}});
+    for (const DType to : {DType::kFloat64, DType::kFloat32, DType::kInt64, DType::kInt32, DType::kUint8, DType::kBool,
+                           DType::kInt8, DType::kUint16, DType::kFloat16, DType::kBfloat16}) {
+      cases.push_back({"Cast", {row}, {{"to", static_cast<int64_t>(to)}}});
+    }
+  }
+  for (const DType to : {DType::kInt64, DType::kInt32, DType::kUint8, DType::kBool, DType::kInt8, DType::kInt16,
+                         DType::kUint16, DType::kUint32, DType::kUint64, DType::kFloat16, DType::kBfloat16}) {
+    cases.push_back({"Cast", {wide({8, 512})}, {{"to", static_cast<int64_t>(to)}}});
+  }
+  const CaseOperand bits = runtime::numbers({10, 1}, bytes, DType::kUint8),
+                    by = runtime::numbers({10}, bytes, DType::kUint8);
+  for (const char* direction : {"LEFT", "RIGHT"}) {
+    cases.push_back({"BitShift", {bits, by}, {{"direction", std::string(direction)}}});
+  }
+}
+
 }  // namespace
 
 std::vector<runtime::OperatorCase> long_cases() {
@@ -140,6 +202,8 @@ std::vector<runtime::OperatorCase> long_cases() {
   add_gradients_of_convolutions(cases);
   add_sums(cases);
   add_norms(cases);
+  add_functions(cases);
+  add_integers(cases);
   return cases;
 }
 

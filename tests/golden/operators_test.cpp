@@ -8,6 +8,7 @@
 // With ISOBIT_TEST_GOLDEN_OUT=FILE what is found is written there, in the form of the table.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -158,6 +159,31 @@ TEST(GoldenTable, HasLongSums) {
                       rule == graph::ElementRule::kStatistics || rule == graph::ElementRule::kProduct;
     if (adds && name != "DynamicQuantizeLinear") EXPECT_EQ(with_many.contains(name), !few.contains(name)) << name;
   }
+}
+
+// What is a formula of one or two real numbers is tried over all magnitudes: small examples meet few of the branches
+// that functions have.
+TEST(GoldenTable, HasWideArguments) {
+  std::set<std::string> of_reals, wide;
+  const auto is_wide = [](const runtime::CaseOperand& o) { return o.kind == runtime::CaseOperand::Kind::kWide; };
+  for (const OperatorCase& c : runtime::operator_cases()) {
+    const bool pointwise = graph::find_op(c.op)->output(0).rule == graph::ElementRule::kPointwise;
+    const bool few = c.operands.size() <= 2 && std::ranges::all_of(c.operands, &runtime::CaseOperand::is_real);
+    if (pointwise && few) of_reals.insert(c.op);
+  }
+  for (const OperatorCase& c : long_cases()) {
+    if (std::ranges::any_of(c.operands, is_wide)) wide.insert(c.op);
+  }
+  // Extents alone; some products, quotients and sums, which the small examples have.
+  const std::set<std::string> others = {"ConstantOfShape",
+                                        "EyeLike",
+                                        "Shape",
+                                        "Size",
+                                        "QuantizeLinear",
+                                        "isobit.ClipFactor",
+                                        "isobit.GlobalAveragePoolGrad",
+                                        "isobit.RunningUpdate"};
+  for (const std::string& op : of_reals) EXPECT_NE(wide.contains(op), others.contains(op)) << op;
 }
 
 }  // namespace
