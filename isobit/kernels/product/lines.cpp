@@ -26,6 +26,7 @@ T Lines<T>::element(int64_t line, int64_t l) const {
 
 template <class T>
 void Lines<T>::read(int64_t line, T* to) const {
+  if (side_.k == 0) return;  // there may be no data to point into; so in gather()
   const Strides& s = side_.strides;
   switch (side_.kind) {
     case SideKind::kStrided:
@@ -108,7 +109,7 @@ void Lines<T>::read(std::span<const int64_t> lines, T* to) const {
 
 template <class T>
 void Lines<T>::prefetch(int64_t line) const {
-  if (side_.kind != SideKind::kPositions) return;
+  if (side_.kind != SideKind::kPositions || side_.k == 0) return;
   const Windows& w = side_.windows;
   const int64_t position = line % w.positions(), x = w.columns.place(0, position % w.columns.positions);
   const T* image = data_ + line / w.positions() * w.image_stride + std::max<int64_t>(x, 0);
@@ -136,6 +137,7 @@ typename Lines<T>::Place Lines<T>::place(int64_t l) const {
 
 template <class T>
 void Lines<T>::gather(int64_t line, const std::vector<Place>& places, T* to) const {
+  if (places.empty()) return;
   if (side_.kind == SideKind::kStrided) {
     const T* from = data_ + line * side_.strides.line;
     for (const Place& p : places) *to++ = from[p.offset];

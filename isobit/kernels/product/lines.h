@@ -29,10 +29,12 @@ class Lines {
   void read(int64_t line, T* to) const;
   // to[q * k + l] = element l of lines[q].
   void read(std::span<const int64_t> lines, T* to) const;
-  // The line where its elements are neighbours in memory, else null. All lines of a side are alike in this.
+  // The line where its elements are neighbours in memory, else null, as without terms. All lines of a side are alike in
+  // this.
   const T* contiguous(int64_t line) const {
     const Strides& s = side_.strides;
-    return side_.kind == SideKind::kStrided && s.inner == 1 && s.period >= side_.k ? data_ + line * s.line : nullptr;
+    const bool neighbours = side_.kind == SideKind::kStrided && s.inner == 1 && s.period >= side_.k && side_.k > 0;
+    return neighbours ? data_ + line * s.line : nullptr;
   }
   // Makes ready what read() of the line will need.
   void prefetch(int64_t line) const;

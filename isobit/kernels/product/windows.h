@@ -107,6 +107,7 @@ void fill_border(T* begin, T* end) {
 // converts n neighbours.
 template <class T, class Out, class Copy>
 void read_row(const Windows& w, const T* data, int64_t row, int64_t first, int64_t last, Out* out, const Copy& copy) {
+  if (first >= last) return;  // then there may be no data
   const int64_t kx = row % w.columns.taps, ky = row / w.columns.taps % w.rows.taps;
   const int64_t width = w.columns.positions, height = w.rows.positions;
   const WindowAxis::Hits whole = w.columns.hits(kx, 0, width);
