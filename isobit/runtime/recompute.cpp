@@ -310,6 +310,27 @@ class Rewriting {
   std::vector<ValueId> copy_of_;  // by value; kNoValue: there is none yet
 };
 
+struct Tried {
+  uint64_t peak = 0;
+  std::optional<StepList> steps;  // none: those without
+};
+
+// What holds least. Each has to gain a hundredth over the one before.
+Expected<Tried> best_of(const Graph& graph, const StepList& steps, const Recomputation& wanted, uint64_t without) {
+  const Passes passes(graph, steps, wanted);
+  Tried best{without, std::nullopt};
+  // Few parts first: they leave more of the pass as it was.
+  for (const size_t parts : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
+    for (const bool keep_last : {true, false}) {
+      if (parts == 1 && keep_last) continue;
+      StepList tried = Rewriting(passes, Choice(passes, parts, keep_last)).run();
+      ISOBIT_TRY(const uint64_t peak, least_peak_bytes(graph, tried));
+      if (peak < best.peak - best.peak / 100) best = {peak, std::move(tried)};
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 Expected<Recompute> recompute_named(std::string_view name) {
@@ -330,22 +351,19 @@ Status check_recompute(Recompute what, const platform::Arithmetic& arithmetic) {
 }
 
 Expected<StepList> with_recomputation(const Graph& graph, StepList steps, const Recomputation& wanted) {
-  const Passes passes(graph, steps, wanted);
-  if (wanted.parts > 0) return Rewriting(passes, Choice(passes, wanted.parts, false)).run();
-  ISOBIT_TRY(uint64_t least, least_peak_bytes(graph, steps));
-  std::optional<StepList> best;
-  // Few parts first: they leave more of the pass as it was.
-  for (const size_t parts : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
-    for (const bool keep_last : {true, false}) {
-      if (parts == 1 && keep_last) continue;
-      StepList tried = Rewriting(passes, Choice(passes, parts, keep_last)).run();
-      ISOBIT_TRY(const uint64_t peak, least_peak_bytes(graph, tried));
-      if (peak >= least - least / 100) continue;
-      least = peak;
-      best = std::move(tried);
-    }
+  if (wanted.parts > 0) {
+    const Passes passes(graph, steps, wanted);
+    return Rewriting(passes, Choice(passes, wanted.parts, false)).run();
   }
-  return best ? std::move(*best) : std::move(steps);
+  ISOBIT_TRY(const uint64_t without, least_peak_bytes(graph, steps));
+  ISOBIT_TRY(Tried best, best_of(graph, steps, wanted, without));
+  if (wanted.what == Recompute::kEverything) {
+    // A cut sees the values of a part, not what else is held beside them: now and then the one that keeps products
+    // holds less, and it costs less time.
+    ISOBIT_TRY(Tried cheap, best_of(graph, steps, {Recompute::kCheap, wanted.losses}, without));
+    if (cheap.peak <= best.peak) best = std::move(cheap);
+  }
+  return best.steps ? *std::move(best.steps) : std::move(steps);
 }
 
 }  // namespace isobit::runtime

@@ -7,9 +7,9 @@
 // Which values: the forward pass is cut into parts of about as many bytes that are wanted later, where little crosses.
 // Of each part is kept what makes all the rest of it computable, in as few bytes as possible: a minimum cut between
 // what cannot be computed again (values of earlier parts, and, of kCheap, inner products) and what is wanted. So
-// nothing is computed more than twice. Several numbers of parts are tried, and the one is taken that holds least at
-// once; where none holds less, nothing is computed again. Source: T. Chen et al., Training deep nets with sublinear
-// memory cost, 2016 (parts); minimum cuts as in the partitioner of functorch.
+// nothing is computed more than twice. Several numbers of parts are tried, of kEverything with and without inner
+// products, and what holds least at once is taken; where nothing holds less, nothing is computed again. Source: T. Chen
+// et al., Training deep nets with sublinear memory cost, 2016 (parts); minimum cuts as in the partitioner of functorch.
 #pragma once
 
 #include <cstddef>

@@ -198,6 +198,31 @@ TEST_F(Recomputed, NothingIsComputedAgainForNothing) {
   EXPECT_TRUE(again(make_plan(inference, kernel_table(), {Recompute::kEverything, {}}).value(), inference).empty());
 }
 
+// One product in front of many cheap values: a cut that may go through it holds more at once than one that may not.
+TEST(Recompute, EverythingHoldsNoMoreThanCheap) {
+  for (const int64_t rows : {5, 16, 64}) {
+    for (const int64_t width : {2, 4, 16}) {
+      Graph g;
+      const ValueId x = g.add_input("x", DType::kFloat32, {rows, width}),
+                    w = g.add_input("w", DType::kFloat32, {width, width}),
+                    b = g.add_input("b", DType::kFloat32, {width});
+      const ValueId product = g.emit("MatMul", {g.emit("Mul", {x, x}, {}, "square"), w}, {}, "product");
+      const ValueId relu = g.emit("Relu", {g.emit("Add", {product, b}, {}, "sum")}, {}, "relu");
+      const ValueId gelu = g.emit("Gelu", {g.emit("Mul", {relu, relu}, {}, "square")}, {}, "gelu");
+      const ValueId loss =
+          g.emit("ReduceMean", {g.emit("Sigmoid", {gelu}, {}, "sigmoid")}, {{"keepdims", int64_t{0}}}, "loss");
+      g.add_output(loss);
+      const std::vector<ValueId> wanted = {w, b}, grads = graph::append_gradients(g, loss, wanted).value();
+      for (const ValueId grad : grads) g.add_output(grad);
+      const auto held = [&](Recompute what) {
+        Plan plan = make_plan(g, kernel_table(), {what, {loss}}).value();
+        return least_peak_bytes(g, {std::move(plan.steps), std::move(plan.copies)}).value();
+      };
+      EXPECT_LE(held(Recompute::kEverything), held(Recompute::kCheap)) << rows << " x " << width;
+    }
+  }
+}
+
 // What a stage made of a value the first time, it makes of it again.
 TEST_F(Recomputed, AStageIsAskedAgain) {
   struct Halving final : Stage {
