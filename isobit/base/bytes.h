@@ -52,7 +52,7 @@ class ByteWriter {
 };
 
 // Reads what ByteWriter wrote. `what` names the source ("transcript of RUN") and starts every error message.
-// After the first error every further read fails with the same error; nothing is allocated from an unchecked length.
+// An error has read nothing: whoever gets one stops. Nothing is allocated from an unchecked length.
 class ByteReader {
  public:
   ByteReader(ByteView data, std::string what) : data_(data), what_(std::move(what)) {}

@@ -109,17 +109,18 @@ Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data, c
   const uint64_t always = plus(plus(size.data, hashes), kWorkspace);
   // What is frozen is part of the step's values and of the evaluation's. What the network is given is read before there
   // is a state, and becomes it.
-  const uint64_t held = plus(size.state, size.frozen), given = network.given_bytes();
+  // Products keep what is frozen as they lay it out, too (kernels/matmul/kept_panels.h).
+  const uint64_t held = plus(size.state, size.frozen), kept = size.frozen, given = network.given_bytes();
   // The step has been taken and the state is alone while it is written or scored.
   const uint64_t scoring = plus(held, size.evaluation_peak);
   // Checkpoints are read and written a tensor at a time, and an audit holds no state but that of its one trainer.
   const uint64_t moving = std::max(plus(held, size.largest_tensor), given);
   // A step keeps its memory for the next one while the state is scored.
-  size.to_train = plus(always, std::max(moving, plus(size.step_peak, size.evaluation_peak)));
+  size.to_train = plus(plus(always, kept), std::max(moving, plus(size.step_peak, size.evaluation_peak)));
   // It keeps it, too, while a sampled audit takes the next state over, of which only tensors of the job's own shapes
   // are read. All checkpoints are looked at before there is a state: each may be a single tensor.
   const uint64_t between_steps = plus(size.step_peak, std::max(size.largest_tensor, size.evaluation_peak));
-  size.to_audit = plus(always, std::max({size.largest_checkpoint, between_steps, given}));
+  size.to_audit = plus(plus(always, kept), std::max({size.largest_checkpoint, between_steps, given}));
   size.to_evaluate = plus(always, std::max(moving, scoring));
   if (size.largest_log_segment > 0) {
     // OVT: a byte for each decision, which takes a fifth of one when it is coded, and two copies of those. Sparse: few

@@ -152,7 +152,8 @@ class Executor {
   Status run_into(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
                   RunOptions options = {});
 
-  // Gives back what a run keeps for the next one of the same shapes, which then takes it again.
+  // Gives back what a run keeps for the next one of the same shapes, which then takes it again; but for what products
+  // keep of constants (kernels/matmul/kept_panels.h).
   void release_memory();
 
   // What planning found wrong, which every run returns. Never an error for a graph whose inputs' shapes are known only

@@ -65,7 +65,7 @@ class BlockAssignment {
     }
     for (step_ = 0; step_ < static_cast<int64_t>(plan_.steps.size()); ++step_) {
       PlanStep& step = plan_.steps[static_cast<size_t>(step_)];
-      ISOBIT_TRY(step.stands, may_stand(step));
+      ISOBIT_TRY(step.once, may_run_once(step));
       ISOBIT_RETURN_IF_ERROR(place(step));
     }
     for (const ValueId o : graph_.outputs()) {
@@ -74,7 +74,7 @@ class BlockAssignment {
       block.end = PlanBlock::kForever;
     }
     for (PlanStep& step : plan_.steps) {
-      for (const ValueId o : step.outputs) step.stands &= o == kNoValue || block_of(o).place == Place::kArena;
+      for (const ValueId o : step.outputs) step.once &= o == kNoValue || block_of(o).place == Place::kArena;
     }
     return std::move(plan_);
   }
@@ -111,19 +111,19 @@ class BlockAssignment {
     return ids;
   }
 
-  bool stays(ValueId id) {
+  bool is_constant(ValueId id) {
     const PlanBlock& block = block_of(id);
     return block.place == Place::kInitializer || (block.place == Place::kArena && block.begin < 0);
   }
 
-  Expected<bool> may_stand(const PlanStep& step) {
+  Expected<bool> may_run_once(const PlanStep& step) {
     const graph::OpDef& def = graph::op_of(graph_.nodes()[step.node]);
     if (step.again || step.kernel->is_view || !def.platform_independent || def.runs_graphs || def.updates_state) {
       return false;
     }
     uint64_t operands = 0, results = 0;
     for (const ValueId i : each_once(step.inputs)) {
-      if (!stays(i)) return false;
+      if (!is_constant(i)) return false;
       ISOBIT_RETURN_IF_ERROR(add(operands, block_of(i).bytes));
     }
     for (size_t o = 0; o < step.outputs.size(); ++o) {
@@ -161,7 +161,7 @@ class BlockAssignment {
   // Decided for all outputs before any of them has a block: none takes the block of another.
   Status place(PlanStep& step) {
     step.over.assign(step.outputs.size(), -1);
-    if (step.stands) {
+    if (step.once) {
       for (const ValueId o : step.outputs) {
         if (o != kNoValue) last_use_[at(o)] = PlanBlock::kForever;
       }
@@ -174,8 +174,7 @@ class BlockAssignment {
       const ValueId id = step.outputs[o];
       if (id == kNoValue) continue;
       if (step.over[o] < 0) {
-        ISOBIT_RETURN_IF_ERROR(open(id, Place::kArena, step.stands ? -1 : step_));
-        if (step.stands) block_of(id).end = PlanBlock::kForever;
+        ISOBIT_RETURN_IF_ERROR(open(id, Place::kArena, step.once ? -1 : step_));
         continue;
       }
       plan_.block_of[at(id)] = plan_.block_of[at(step.inputs[static_cast<size_t>(step.over[o])])];

@@ -10,9 +10,9 @@
 //     neither under its own name nor as a view, and the operand is no initializer.
 //   * The block of a graph input is the caller's tensor, written over like any other. A block that some graph output
 //     has is made for the caller, who keeps it.
-//   * What is moved from initializers alone, and takes no more than they do, has memory of its own: a first run
-//   computes
-//     it for all of them.
+//   * What is moved from initializers alone, and takes no more than they do, is made in a first run and has its place
+//   in
+//     the arena for ever.
 //   * Every other block lies in the arena, at an offset such that blocks in use at the same time do not overlap.
 #pragma once
 
@@ -35,7 +35,7 @@ struct PlanStep {
   std::vector<graph::ValueId> outputs;  // kNoValue: absent
   std::vector<int> over;                // by output: the input whose block it takes, -1: none
   bool again = false;                   // the node has run before; its outputs are copies
-  bool stands = false;                  // of initializers alone: what it makes stays from run to run
+  bool once = false;                    // moves initializers alone: what a first run makes stays
 };
 
 struct StepList {

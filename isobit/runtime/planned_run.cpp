@@ -128,8 +128,8 @@ class PlannedRun final : public PreparedRun {
   std::vector<int> outputs_of_;  // by block: how many graph outputs have it
   Tensor arena_;
   bool allocated_ = false;
-  bool stand_ = false;  // what stands is there, as kernels made it
-  Holding kept_;        // of a part: the arena between runs
+  bool once_is_made_ = false;  // what steps make that run once, as their kernels made it
+  Holding kept_;               // of a part: the arena between runs
   bool arena_is_counted_ = false;
 };
 
@@ -261,7 +261,7 @@ void PlannedRun::allocate_arena() {
     }
   }
   allocated_ = true;
-  stand_ = false;
+  once_is_made_ = false;
 }
 
 Status PlannedRun::take(std::span<Feed> feeds, uint64_t& copied) {
@@ -333,12 +333,12 @@ Status PlannedRun::compute(const RunOptions& options) {
   if (options.observer != nullptr) options.observer->begin_run(graph_);
   if (options.stage != nullptr) options.stage->begin_run(graph_);
   const bool seen = options.observer != nullptr || options.stage != nullptr;
-  stand_ = stand_ && options.stage == nullptr;  // a stage may change it
+  once_is_made_ = once_is_made_ && options.stage == nullptr;  // a stage may change it
   for (size_t s = 0; s < steps_.size(); ++s) {
-    if (plan_.steps[s].stands && stand_ && !seen) continue;
+    if (plan_.steps[s].once && once_is_made_ && !seen) continue;
     ISOBIT_RETURN_IF_ERROR(compute_node(steps_[s], plan_.steps[s], options));
   }
-  stand_ = options.stage == nullptr;
+  once_is_made_ = options.stage == nullptr;
   return around_.whole ? check_fp_environment(*ctx_.pool) : Status{};
 }
 

@@ -45,12 +45,12 @@ TEST(Standing, WhatIsMovedFromInitializersAloneStaysFromRunToRun) {
   g.add_output(g.emit("Add", {square, square}, {}, "sum"));
   g.add_output(again);
   const Plan plan = make_plan(g, kernel_table()).value();
-  EXPECT_TRUE(plan.steps[0].stands);
+  EXPECT_TRUE(plan.steps[0].once);
   const PlanBlock& block = plan.blocks[static_cast<size_t>(plan.block_of[static_cast<size_t>(first)])];
   EXPECT_EQ(block.begin, -1);
   EXPECT_EQ(block.end, PlanBlock::kForever);
-  EXPECT_FALSE(plan.steps[2].stands) << "an output is made anew for the caller";
-  EXPECT_FALSE(plan.steps[3].stands);
+  EXPECT_FALSE(plan.steps[2].once) << "an output is made anew for the caller";
+  EXPECT_FALSE(plan.steps[3].once);
 
   int runs = 0;
   const KernelTable table = counting_transposes(runs);
@@ -85,7 +85,7 @@ TEST(Standing, WhatIsMadeLargerThanItsInitializersDoesNotStay) {
   const ValueId wide = g.emit("Concat", {w, w, w}, {{"axis", int64_t{0}}}, "wide"),
                 x = g.add_input("x", DType::kFloat32, {12});
   g.add_output(g.emit("Add", {x, wide}, {}, "sum"));
-  EXPECT_FALSE(make_plan(g, kernel_table()).value().steps[0].stands);
+  EXPECT_FALSE(make_plan(g, kernel_table()).value().steps[0].once);
   EXPECT_TRUE(least_peak_bytes(g, {list_steps(g, kernel_table()).value()}).has_value());
 }
 

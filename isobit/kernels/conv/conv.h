@@ -30,10 +30,10 @@
 
 namespace isobit::kernels {
 
-// NCHW, row-major, dense. weights are [oc, ic / groups, kh, kw]; bias has length oc.
-// REQUIRES every extent >= 1 but n >= 0; pads >= 0; ic and oc divisible by groups; oh() and ow() >= 1.
 class KeptPanels;
 
+// NCHW, row-major, dense. weights are [oc, ic / groups, kh, kw]; bias has length oc.
+// REQUIRES every extent >= 1 but n >= 0; pads >= 0; ic and oc divisible by groups; oh() and ow() >= 1.
 struct ConvShape {
   int64_t n = 1, ic = 1, ih = 1, iw = 1, oc = 1, kh = 1, kw = 1;
   int64_t stride_h = 1, stride_w = 1;
@@ -54,7 +54,8 @@ constexpr int64_t channel_blocks_per_chunk(int64_t taps) {
 }
 
 // bias may be nullptr. No output overlaps an operand. kept (matmul/kept_panels.h): the weights are the same in every
-// call with it.
+// call with it; it outlives the call, serves one at a time, and is not used by the reference and where lanes are
+// images.
 void conv_forward(const KernelContext& ctx, const ConvShape& shape, const float* src, const float* weights,
                   const float* bias, float* dst, KeptPanels* kept = nullptr);
 void conv_forward(const KernelContext& ctx, const ConvShape& shape, const double* src, const double* weights,

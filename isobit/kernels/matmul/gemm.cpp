@@ -40,8 +40,8 @@ class Part {
         kept_(kept),
         left_(tiling.swapped ? p.right : p.left),
         right_(tiling.swapped ? p.left : p.right) {
-    left_.data += batch * left_.batch_stride;
-    right_.data += batch * right_.batch_stride;
+    begin_at(batch, left_);
+    begin_at(batch, right_);
     out_ = p.c + p.out.first + batch * p.out.batch_stride;
     const T* bias = p.bias ? p.bias + batch * p.bias_batch_stride : nullptr;
     (p.bias_per_row == tiling.swapped ? column_bias_ : row_bias_) = bias;
@@ -69,6 +69,11 @@ class Part {
   }
 
  private:
+  // Weights that are kept are not written out again: there are none.
+  static void begin_at(int64_t batch, Operand<T>& operand) {
+    if (operand.data != nullptr) operand.data += batch * operand.batch_stride;
+  }
+
   void reserve(int64_t rows, int64_t columns, int64_t terms) {
     const int64_t lines = 64 / static_cast<int64_t>(sizeof(T));
     auto round = [&](int64_t elements) { return ceil_div(elements, lines) * lines; };
@@ -361,23 +366,24 @@ void execute(const KernelContext& ctx, Problem<T> p) {
   const double work = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(terms);
   const int64_t threads = ctx.pool->threads();
   const int64_t parts = p.batch >= 4 * threads || work < kSerialWork ? 1 : threads;
-  const Grid grid = cut(p.m, p.n, parts, kernels.lanes);
+  Grid grid = cut(p.m, p.n, parts, kernels.lanes);
   const Tiling<T> tiling = tiling_of(kernels, p, ceil_div(p.m, grid.rows), ceil_div(p.n, grid.columns));
+  // Boundaries of the parts are multiples of the vector along whichever side the vectors lie; no part is empty.
+  const int64_t row_unit = tiling.swapped ? kernels.lanes : 1, column_unit = tiling.swapped ? 1 : kernels.lanes;
+  grid = {.rows = std::min(grid.rows, ceil_div(p.m, row_unit)),
+          .columns = std::min(grid.columns, ceil_div(p.n, column_unit))};
   const KeptOperand<T> kept(kernels, p, tiling, p.kept_is_right ? grid.columns : grid.rows);
   if (p.weights && !kept.is_there()) p.left.data = p.weights->written_rows(ctx, kernels);
   const int64_t per_batch = grid.rows * grid.columns;
   const int64_t grain = static_cast<int64_t>(std::max(1.0, kSerialWork * static_cast<double>(per_batch) / work));
-  // Boundaries of the parts are multiples of the vector along whichever side the vectors lie.
   auto bound = [](int64_t size, int64_t part, int64_t count, int64_t unit) {
     return std::min(size, ceil_div(size, unit) * part / count * unit);
   };
-  const int64_t row_unit = tiling.swapped ? kernels.lanes : 1, column_unit = tiling.swapped ? 1 : kernels.lanes;
   ctx.pool->parallel_for(p.batch * per_batch, grain, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t r = unit % per_batch / grid.columns, c = unit % grid.columns;
       const int64_t r0 = bound(p.m, r, grid.rows, row_unit), r1 = bound(p.m, r + 1, grid.rows, row_unit);
       const int64_t c0 = bound(p.n, c, grid.columns, column_unit), c1 = bound(p.n, c + 1, grid.columns, column_unit);
-      if (r0 == r1 || c0 == c1) continue;
       Part<T> part(kernels, p, tiling, unit / per_batch, kept.of(unit / per_batch, r, c));
       if (tiling.swapped)
         part.run({.row = c0, .rows = c1 - c0, .column = r0, .columns = r1 - r0});

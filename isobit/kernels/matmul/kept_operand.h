@@ -7,8 +7,8 @@
 
 namespace isobit::kernels::gemm {
 
-// Panels that outlive the call (kept_panels.h), of one batch entry. What is laid out of a line lies `terms` times its
-// number behind the first.
+// Panels that outlive the call (kept_panels.h), of one batch entry. Those of lines that are packed together begin at
+// their first line's number times `terms`; within them chunk follows chunk.
 template <class T>
 struct Kept {
   T* panels = nullptr;  // null: there are none
@@ -16,17 +16,19 @@ struct Kept {
   bool fill = false;    // this call lays them out
 };
 
-// Panels of the operand that stays, if there is one: of all batch entries that have their own.
+// Panels of the operand that stays, if there is one: of all batch entries that have their own. Made once in a call: it
+// asks for the memory.
 template <class T>
 class KeptOperand {
  public:
-  // parts: how many the lines of that operand are cut into.
+  // parts: how many the lines of that operand are cut into. REQUIRES that none of them is empty.
   KeptOperand(const Table<T>& kernels, const Problem<T>& p, const Tiling<T>& tiling, int64_t parts) {
     if (p.kept == nullptr) return;
     const Operand<T>& operand = p.kept_is_right ? p.right : p.left;
     const int64_t unit = kernels.lanes, lines = p.kept_is_right ? p.n : p.m;
     first_.right = p.kept_is_right != tiling.swapped;
-    stride_ = operand.batch_stride == 0 ? 0 : p.order.terms() * (first_.right ? ceil_div(lines, unit) * unit : lines);
+    const int64_t panels = p.order.terms() * (first_.right ? ceil_div(lines, unit) * unit : lines);
+    stride_ = operand.batch_stride == 0 ? 0 : panels;
     const KeptPanels::Layout layout{.kernels = &kernels,
                                     .data = p.kept_data,
                                     .lines = lines,
@@ -41,11 +43,10 @@ class KeptOperand {
                                     .parts = parts,
                                     .cut_unit = first_.right ? unit : 1,
                                     .right = first_.right};
-    const int64_t panels = layout.terms * (first_.right ? ceil_div(lines, unit) * unit : lines);
     const KeptPanels::Room room = p.kept->open(layout, static_cast<size_t>(layout.batches * panels) * sizeof(T));
     first_.panels = static_cast<T*>(room.memory);
     first_.fill = room.memory != nullptr && !room.filled;
-    cut_across_ = p.kept_is_right;
+    is_right_operand_ = p.kept_is_right;
   }
 
   bool is_there() const { return first_.panels != nullptr && !first_.fill; }
@@ -54,7 +55,7 @@ class KeptOperand {
   // For the part in row r and column c of the parts of a batch entry. Of those with the same lines one lays them out.
   Kept<T> of(int64_t batch, int64_t r, int64_t c) const {
     Kept<T> kept = first_;
-    if (kept.fill && ((cut_across_ ? r : c) != 0 || (stride_ == 0 && batch != 0))) return {};
+    if (kept.fill && ((is_right_operand_ ? r : c) != 0 || (stride_ == 0 && batch != 0))) return {};
     if (kept.panels != nullptr) kept.panels += batch * stride_;
     return kept;
   }
@@ -62,7 +63,7 @@ class KeptOperand {
  private:
   Kept<T> first_;
   int64_t stride_ = 0;
-  bool cut_across_ = false;
+  bool is_right_operand_ = false;
 };
 
 }  // namespace isobit::kernels::gemm

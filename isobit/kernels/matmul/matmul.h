@@ -18,13 +18,13 @@ namespace isobit::kernels {
 inline constexpr int64_t kMatmulChunk = 256;    // terms in a chunk
 inline constexpr int64_t kChunksPerBlock = 16;  // chunks in a block
 
+class KeptPanels;
+
 // c[i, j] = sum over l of a[i, l] * b[l, j] + bias[j], for each of `batch` independent triples.
 // Strides are in elements and may be any value, 0 and negative included; a transposed operand is one with its strides
 // swapped. c has column stride 1.
 // REQUIRES m, n, k, batch >= 0; c_row_stride >= n and c_batch_stride such that no two outputs share an element; c
 // overlaps no operand.
-class KeptPanels;
-
 template <class T>
 struct MatmulArgs {
   int64_t m = 0, n = 0, k = 0;
@@ -37,7 +37,9 @@ struct MatmulArgs {
   const T* bias = nullptr;  // length n, shared by the whole batch; nullptr for none
   int64_t batch = 1;
   int64_t a_batch_stride = 0, b_batch_stride = 0, c_batch_stride = 0;
-  KeptPanels* kept_b = nullptr;  // kept_panels.h: b is the same in every call with it; null: nothing is kept
+  // kept_panels.h: b is the same in every call with it. It outlives the call and serves one at a time; the reference
+  // does not use it. Null: nothing is kept.
+  KeptPanels* kept_b = nullptr;
 };
 
 void matmul(const KernelContext& ctx, const MatmulArgs<float>& args);

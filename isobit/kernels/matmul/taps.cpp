@@ -177,7 +177,7 @@ double cost_by_taps(const Table<T>& kernels, const Problem<T>& p) {
   const product::WindowGrid& grid = p.right.grid;
   constexpr double kNever = std::numeric_limits<double>::infinity();
   if (p.right.kind != product::SideKind::kTaps || p.bias || grid.tap_count < 2 || grid.step_w != 1 ||
-      grid.channels == 0 || p.order.periods * p.order.period == 0)
+      grid.channels == 0 || p.order.terms() == 0)
     return kNever;
   const int64_t longest = std::min(p.order.period, p.order.chunk);
   const int64_t runs = grid.tap_count * ceil_div(longest, grid.grid_w);
@@ -199,8 +199,7 @@ double cost_by_taps(const Table<T>& kernels, const Problem<T>& p) {
   // By measurement, free to change. A run begins anew, the panel is laid out for every range of channels, and sums are
   // stored one by one.
   return 1.04 * layout.width.cost * terms / area + 40 * tiles * lines / area +
-         0.4 * static_cast<double>(p.m * layout.ranges) +
-         1.5 * sums / static_cast<double>(p.order.periods * p.order.period);
+         0.4 * static_cast<double>(p.m * layout.ranges) + 1.5 * sums / static_cast<double>(p.order.terms());
 }
 
 template <class T>

@@ -90,7 +90,7 @@ void begin_chunk(TileStep<T>& step, int64_t chunk, int64_t chunks) {
 template <class T>
 Tiling<T> tiling_of(const Table<T>& kernels, const Problem<T>& p, int64_t m, int64_t n) {
   Tiling<T> best;
-  const double terms = static_cast<double>(std::max<int64_t>(1, p.order.periods * p.order.period));
+  const double terms = static_cast<double>(std::max<int64_t>(1, p.order.terms()));
   for (int swap = 0; swap < (p.padded ? 1 : 2); ++swap) {
     const Operand<T>& left = swap ? p.right : p.left;
     const Operand<T>& right = swap ? p.left : p.right;

@@ -6,7 +6,7 @@ namespace isobit::lab::reveal {
 
 namespace {
 
-constexpr int64_t kBatchTerms = 1 << 18;  // so that a batch stays within 2 MiB
+constexpr int64_t kBatchTerms = 1 << 18;  // a batch stays within 2 MiB, where one call does
 
 }  // namespace
 
