@@ -2,7 +2,7 @@
 import matplotlib
 
 matplotlib.use("svg")
-from matplotlib import pyplot  # noqa: E402
+from matplotlib import pyplot, ticker  # noqa: E402
 
 TITLES = {"resnet18": "ResNet-18 on CIFAR-10", "gpt2": "GPT-2 (124 M) on tinyshakespeare"}
 # The same bytes whenever it is drawn, with letters that a browser sets.
@@ -15,21 +15,25 @@ def apart(losses, others):
     return [max(abs(a - b) / abs(b), 1e-8) for a, b in zip(losses, others)]
 
 
+def curve(plot, values, **more):
+    plot(range(1, len(values) + 1), values, **more)
+
+
 def draw(path, results):
     """results: {network: {"isobit": losses, "pytorch": losses, "control": losses or None}}"""
     with pyplot.rc_context(STEADY):
         figure, axes = pyplot.subplots(2, len(results), figsize=(4.6 * len(results), 5.2), sharex="col", squeeze=False,
                                        gridspec_kw={"height_ratios": [3, 2]}, layout="constrained")
         for (name, found), above, below in zip(results.items(), *axes):
-            steps = range(1, len(found["isobit"]) + 1)
-            above.plot(steps, found["pytorch"], color="#d98032", linewidth=2.6, alpha=0.7, label="PyTorch")
-            above.plot(steps, found["isobit"], color="#1f4e8c", linewidth=0.9, label="isobit, ordered-1")
+            curve(above.plot, found["pytorch"], color="#d98032", linewidth=2.6, alpha=0.7, label="PyTorch")
+            curve(above.plot, found["isobit"], color="#1f4e8c", linewidth=0.9, label="isobit, ordered-1")
             above.set_title(TITLES[name], fontsize=10)
             if found.get("control"):
-                below.semilogy(steps, apart(found["control"], found["pytorch"]), color="#d98032", linewidth=0.9,
-                               label="PyTorch with AVX2 kernels")
-            below.semilogy(steps, apart(found["isobit"], found["pytorch"]), color="#1f4e8c", linewidth=0.9, label="isobit")
+                curve(below.semilogy, apart(found["control"], found["pytorch"]), color="#d98032", linewidth=0.9,
+                      label="PyTorch with AVX2 kernels")
+            curve(below.semilogy, apart(found["isobit"], found["pytorch"]), color="#1f4e8c", linewidth=0.9, label="isobit")
             below.set_xlabel("step")
+            below.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
             for axis in (above, below):
                 axis.grid(linewidth=0.3)
                 axis.spines[["top", "right"]].set_visible(False)
