@@ -5,9 +5,11 @@
 #include <bit>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "isobit/base/scratch_shelf.h"
+#include "isobit/base/spare_memory.h"
 #include "isobit/base/status.h"
 
 namespace isobit::scratch {
@@ -91,6 +93,7 @@ class Shelf {
     if (block != nullptr) return block;
     free_kept();
     block = try_allocate(alignment, size);
+    if (block == nullptr && give_up_spares()) block = try_allocate(alignment, size);
     if (block == nullptr) throw std::bad_alloc();
     return block;
   }
@@ -147,6 +150,7 @@ void* take(size_t bytes) {
   const size_t size = rounded(bytes);
   if (Shelf* shelf = current_shelf()) return shelf->take(size);
   void* block = try_allocate(kSmallest, size);
+  if (block == nullptr && give_up_spares()) block = try_allocate(kSmallest, size);
   if (block == nullptr) throw std::bad_alloc();
   return block;
 }
@@ -161,6 +165,7 @@ size_t held_bytes() { return held.load(std::memory_order_relaxed); }
 size_t set_limit(size_t bytes) { return limit.exchange(bytes, std::memory_order_relaxed); }
 
 void trim() {
+  give_up_spares();
   Kept* all = kept();
   if (all == nullptr) return;
   all->own.free_kept();
@@ -169,6 +174,82 @@ void trim() {
     shelf->free_kept();
     shelf->free_growing();
   }
+}
+
+namespace {
+
+// Of the process. Never destroyed: what is in it may go after any other object.
+struct Spares {
+  std::mutex mutex;
+  std::vector<Spare*> all;
+};
+Spares& spares() {
+  static auto* const one = new Spares;
+  return *one;
+}
+
+}  // namespace
+
+Spare::Spare() {
+  const std::scoped_lock lock(spares().mutex);
+  spares().all.push_back(this);
+}
+
+Spare::~Spare() {
+  const std::scoped_lock lock(spares().mutex);
+  std::erase(spares().all, this);
+  release_memory();
+}
+
+void Spare::release_memory() {
+  release(memory_, bytes_);
+  memory_ = nullptr;
+  bytes_ = 0;
+}
+
+void* Spare::take(size_t bytes) {
+  const std::scoped_lock lock(spares().mutex);
+  ISOBIT_CHECK(!in_use_);
+  release_memory();
+  if (bytes > static_cast<size_t>(-1) / 2) return nullptr;
+  const size_t size = (bytes + kSmallest - 1) / kSmallest * kSmallest;
+  memory_ = try_allocate(kSmallest, size);
+  bytes_ = memory_ == nullptr ? 0 : size;
+  in_use_ = memory_ != nullptr;
+  return memory_;
+}
+
+void* Spare::use() {
+  const std::scoped_lock lock(spares().mutex);
+  in_use_ = memory_ != nullptr;
+  return memory_;
+}
+
+void Spare::leave() {
+  const std::scoped_lock lock(spares().mutex);
+  in_use_ = false;
+}
+
+void Spare::give_back() {
+  const std::scoped_lock lock(spares().mutex);
+  in_use_ = false;
+  release_memory();
+}
+
+size_t Spare::bytes() const {
+  const std::scoped_lock lock(spares().mutex);
+  return bytes_;
+}
+
+bool give_up_spares() {
+  const std::scoped_lock lock(spares().mutex);
+  bool any = false;
+  for (Spare* spare : spares().all) {
+    if (spare->in_use_ || spare->memory_ == nullptr) continue;
+    spare->release_memory();
+    any = true;
+  }
+  return any;
 }
 
 std::span<Shelf* const> shelves_of_parts(size_t count) {

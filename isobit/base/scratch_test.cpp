@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "isobit/base/scratch_shelf.h"
+#include "isobit/base/spare_memory.h"
 #include "isobit/base/thread_pool.h"
 
 namespace isobit {
@@ -38,10 +39,10 @@ TEST(Scratch, VectorsGrowAndMayEndOnAnotherThread) {
 
 // A shelf is its part's on every thread.
 TEST(Scratch, WhatAPartKeepsIsThereWhoeverRunsIt) {
-  const auto shelves = scratch::shelves_of_parts(2);
+  scratch::Shelf* const second = scratch::shelves_of_parts(2)[1];  // the span ends with the next one
   void* kept = nullptr;
   std::thread([&] {
-    const scratch::OnShelf shelf(*shelves[1]);
+    const scratch::OnShelf shelf(*second);
     kept = scratch::take(5000);
     scratch::give_back(kept, 5000);
     void* growing = scratch::growing_block(1, 10000);
@@ -52,7 +53,7 @@ TEST(Scratch, WhatAPartKeepsIsThereWhoeverRunsIt) {
   EXPECT_NE(own, kept);
   scratch::give_back(own, 5000);
   const auto again = scratch::shelves_of_parts(3);
-  ASSERT_EQ(again[1], shelves[1]);
+  ASSERT_EQ(again[1], second);
   for (const size_t part : {0u, 1u, 2u}) {
     const scratch::OnShelf shelf(*again[part]);
     void* block = scratch::take(5000);
@@ -124,6 +125,33 @@ TEST(Scratch, PartsGiveBackWhatTheyKeep) {
   EXPECT_EQ(scratch::held_bytes(), before + (1 << 20));
   scratch::trim();
   EXPECT_EQ(scratch::held_bytes(), before);
+}
+
+TEST(Scratch, WhatIsSpareMakesRoomUnlessItIsInUse) {
+  scratch::trim();
+  const size_t held = scratch::held_bytes(), before = scratch::set_limit(held + (3 << 20));
+  {
+    scratch::Spare used, left;
+    void* const memory = used.take(1 << 20);
+    ASSERT_NE(memory, nullptr);
+    ASSERT_NE(left.take((1 << 20) - 30), nullptr);
+    EXPECT_EQ(left.bytes(), size_t{1} << 20) << "whole lines of 64 bytes";
+    left.leave();
+    EXPECT_EQ(scratch::held_bytes(), held + (2 << 20));
+    EXPECT_EQ(scratch::Spare().take(2 << 20), nullptr) << "nothing goes for what is spare itself";
+    { const ScratchVector<char> needed(2 << 20); }
+    EXPECT_EQ(left.use(), nullptr);
+    EXPECT_EQ(used.use(), memory);
+    EXPECT_THROW(scratch::take(4 << 20), std::bad_alloc);
+    EXPECT_EQ(used.use(), memory);
+    used.leave();
+    EXPECT_EQ(used.use(), memory) << "nobody needed it";
+    used.leave();
+    scratch::trim();
+    EXPECT_EQ(used.use(), nullptr);
+  }
+  scratch::set_limit(before);
+  EXPECT_EQ(scratch::held_bytes(), held);
 }
 
 TEST(Scratch, WhatIsTooLargeForAnySizeThrows) {

@@ -372,7 +372,7 @@ void execute(const KernelContext& ctx, Problem<T> p) {
   const int64_t row_unit = tiling.swapped ? kernels.lanes : 1, column_unit = tiling.swapped ? 1 : kernels.lanes;
   grid = {.rows = std::min(grid.rows, ceil_div(p.m, row_unit)),
           .columns = std::min(grid.columns, ceil_div(p.n, column_unit))};
-  const KeptOperand<T> kept(kernels, p, tiling, p.kept_is_right ? grid.columns : grid.rows);
+  KeptOperand<T> kept(kernels, p, tiling, p.kept_is_right ? grid.columns : grid.rows);
   if (p.weights && !kept.is_there()) p.left.data = p.weights->written_rows(ctx, kernels);
   const int64_t per_batch = grid.rows * grid.columns;
   const int64_t grain = static_cast<int64_t>(std::max(1.0, kSerialWork * static_cast<double>(per_batch) / work));
@@ -391,7 +391,7 @@ void execute(const KernelContext& ctx, Problem<T> p) {
         part.run({.row = r0, .rows = r1 - r0, .column = c0, .columns = c1 - c0});
     }
   });
-  if (kept.is_filled_now()) p.kept->say_filled();
+  kept.say_filled();
 }
 
 template <class T>

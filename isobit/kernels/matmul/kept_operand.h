@@ -16,8 +16,8 @@ struct Kept {
   bool fill = false;    // this call lays them out
 };
 
-// Panels of the operand that stays, if there is one: of all batch entries that have their own. Made once in a call: it
-// asks for the memory.
+// Panels of the operand that stays, if there is one: of all batch entries that have their own. It has the memory
+// while it lives.
 template <class T>
 class KeptOperand {
  public:
@@ -44,13 +44,21 @@ class KeptOperand {
                                     .cut_unit = first_.right ? unit : 1,
                                     .right = first_.right};
     const KeptPanels::Room room = p.kept->open(layout, static_cast<size_t>(layout.batches * panels) * sizeof(T));
+    if (room.memory != nullptr) kept_ = p.kept;
     first_.panels = static_cast<T*>(room.memory);
     first_.fill = room.memory != nullptr && !room.filled;
     is_right_operand_ = p.kept_is_right;
   }
 
+  ~KeptOperand() {
+    if (kept_ != nullptr) kept_->close(is_there());
+  }
+  KeptOperand(const KeptOperand&) = delete;
+  KeptOperand& operator=(const KeptOperand&) = delete;
+
   bool is_there() const { return first_.panels != nullptr && !first_.fill; }
-  bool is_filled_now() const { return first_.fill; }
+  // Every part has laid out what is its.
+  void say_filled() { first_.fill = false; }
 
   // For the part in row r and column c of the parts of a batch entry. Of those with the same lines one lays them out.
   Kept<T> of(int64_t batch, int64_t r, int64_t c) const {
@@ -61,6 +69,7 @@ class KeptOperand {
   }
 
  private:
+  KeptPanels* kept_ = nullptr;  // open; null: nothing is kept of this call
   Kept<T> first_;
   int64_t stride_ = 0;
   bool is_right_operand_ = false;

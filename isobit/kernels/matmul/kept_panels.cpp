@@ -1,36 +1,29 @@
 #include "isobit/kernels/matmul/kept_panels.h"
 
-#include <new>
-
-#include "isobit/base/scratch.h"
-
 namespace isobit::kernels {
-
-void KeptPanels::forget() {
-  if (memory_ != nullptr) scratch::give_back(memory_, bytes_);
-  memory_ = nullptr;
-  is_filled_ = no_memory_ = false;
-}
 
 KeptPanels::Room KeptPanels::open(const Layout& layout, size_t bytes) {
   if (!was_called_ || !(layout == layout_)) {
-    forget();
     layout_ = layout;
     was_called_ = true;
+    is_filled_ = may_not_ = false;
+    memory_.give_back();
     return {};
   }
-  if (is_filled_) return {memory_, true};
-  if (no_memory_ || bytes == 0) return {};
-  if (memory_ == nullptr) {
-    try {
-      memory_ = scratch::take(bytes);
-      bytes_ = bytes;
-    } catch (const std::bad_alloc&) {
-      no_memory_ = true;
-      return {};
-    }
+  if (may_not_ || bytes == 0) return {};
+  if (is_filled_) {
+    void* const memory = memory_.use();
+    may_not_ = memory == nullptr;
+    return {memory, true};
   }
-  return {memory_, false};
+  void* const memory = memory_.take(bytes);
+  may_not_ = memory == nullptr;
+  return {memory, false};
+}
+
+void KeptPanels::close(bool filled) {
+  is_filled_ = filled;
+  memory_.leave();
 }
 
 }  // namespace isobit::kernels

@@ -5,19 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "isobit/base/spare_memory.h"
+
 namespace isobit::kernels {
 
 // Of one operand of one product, for calls one after another. Nothing is kept of a first call: that may be the only
 // one. The second one that lays out in the same way keeps it, the following ones find it, and one that lays out
-// otherwise (of other data, on other threads) begins anew. It takes as much memory as the operand, counted as scratch
-// (base/scratch.h); where there is none to be had it keeps nothing, and products are as without.
+// otherwise (of other data, on other threads) begins anew. It takes as much memory as the operand, which is spare
+// (base/spare_memory.h): where there is none to be had, or where it was needed elsewhere, nothing is kept any more, and
+// products are as without.
 class KeptPanels {
  public:
-  KeptPanels() = default;
-  ~KeptPanels() { forget(); }
-  KeptPanels(const KeptPanels&) = delete;
-  KeptPanels& operator=(const KeptPanels&) = delete;
-
   // All that decides where an element is laid out.
   struct Layout {
     const void *kernels = nullptr, *data = nullptr;
@@ -31,21 +29,19 @@ class KeptPanels {
     friend bool operator==(const Layout&, const Layout&) = default;
   };
   struct Room {
-    void* memory = nullptr;  // aligned to 64; null: nothing is kept of this call
-    bool filled = false;     // else the call has to lay out everything, and say so
+    void* memory = nullptr;  // aligned to 64, until close(); null: nothing is kept of this call
+    bool filled = false;     // else the call has to lay out everything
   };
 
   Room open(const Layout& layout, size_t bytes);
-  void say_filled() { is_filled_ = memory_ != nullptr; }
-  size_t bytes() const { return memory_ == nullptr ? 0 : bytes_; }
+  // filled: whether everything is laid out. For a room with memory, in the end of the call.
+  void close(bool filled);
+  size_t bytes() const { return memory_.bytes(); }
 
  private:
-  void forget();
-
   Layout layout_;
-  void* memory_ = nullptr;
-  size_t bytes_ = 0;
-  bool was_called_ = false, is_filled_ = false, no_memory_ = false;
+  scratch::Spare memory_;
+  bool was_called_ = false, is_filled_ = false, may_not_ = false;
 };
 
 }  // namespace isobit::kernels
