@@ -1,4 +1,5 @@
-"""The figure: of each network the loss of every step, and below it how far the curves are from PyTorch's."""
+"""The figure: of each network the loss of every step, and below it how far the curves are from PyTorch's, in float64
+if there is such a one."""
 import matplotlib
 
 matplotlib.use("svg")
@@ -20,7 +21,7 @@ def curve(plot, values, **more):
 
 
 def draw(path, results):
-    """results: {network: {"isobit": losses, "pytorch": losses, "control": losses or None}}"""
+    """results: {network: {"isobit": losses, "pytorch": losses, "float64": losses or None}}"""
     with pyplot.rc_context(STEADY):
         figure, axes = pyplot.subplots(2, len(results), figsize=(4.6 * len(results), 5.2), sharex="col", squeeze=False,
                                        gridspec_kw={"height_ratios": [3, 2]}, layout="constrained")
@@ -28,10 +29,12 @@ def draw(path, results):
             curve(above.plot, found["pytorch"], color="#d98032", linewidth=2.6, alpha=0.7, label="PyTorch")
             curve(above.plot, found["isobit"], color="#1f4e8c", linewidth=0.9, label="isobit, ordered-1")
             above.set_title(TITLES[name], fontsize=10)
-            if found.get("control"):
-                curve(below.semilogy, apart(found["control"], found["pytorch"]), color="#d98032", linewidth=0.9,
-                      label="PyTorch with AVX2 kernels")
-            curve(below.semilogy, apart(found["isobit"], found["pytorch"]), color="#1f4e8c", linewidth=0.9, label="isobit")
+            exact = found.get("float64")
+            if exact:
+                curve(below.semilogy, apart(found["pytorch"], exact), color="#d98032", linewidth=0.9, label="PyTorch")
+            curve(below.semilogy, apart(found["isobit"], exact or found["pytorch"]), color="#1f4e8c", linewidth=0.9,
+                  label="isobit")
+            below.set_ylabel("relative distance of the\nloss from " + ("float64's" if exact else "PyTorch's"))
             below.set_xlabel("step")
             below.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
             for axis in (above, below):
@@ -39,6 +42,5 @@ def draw(path, results):
                 axis.spines[["top", "right"]].set_visible(False)
                 axis.legend(frameon=False, fontsize=8)
         axes[0][0].set_ylabel("training loss")
-        axes[1][0].set_ylabel("relative distance of the\nloss from PyTorch's")
         figure.savefig(path, metadata={"Date": None, "Creator": None})
         pyplot.close(figure)

@@ -1,8 +1,9 @@
 """Trains the network of a job in PyTorch: the same batches, the same first weights. Prints a line of JSON for every step
 and one with the scores.
 
-usage: torch_training.py JOB.toml THREADS    train from the job's model.weights
-       torch_training.py JOB.toml            write that file: what the network's library draws
+usage: torch_training.py JOB.toml THREADS            train from the job's model.weights
+       torch_training.py JOB.toml THREADS float64    the same in float64
+       torch_training.py JOB.toml                    write that file: what the network's library draws
 """
 import json
 import math
@@ -73,6 +74,11 @@ def rate(job, step):
     return least + 0.5 * (lr - least) * (1 + float(numpy.float32(math.cos(angle))))
 
 
+def as_input(array):
+    tensor = torch.from_numpy(array)
+    return tensor.to(torch.get_default_dtype()) if tensor.is_floating_point() else tensor
+
+
 def scores_of(module, inputs):
     found = module(inputs)
     return (found if torch.is_tensor(found) else found.logits).flatten(0, -2)
@@ -83,7 +89,7 @@ def train(job, module, samples):
     for step, (inputs, labels) in enumerate(batches.batches(job, samples)):
         for group in optimizer.param_groups:
             group["lr"] = rate(job, step)
-        loss = F.cross_entropy(scores_of(module, torch.from_numpy(inputs)), torch.from_numpy(labels).flatten())
+        loss = F.cross_entropy(scores_of(module, as_input(inputs)), torch.from_numpy(labels).flatten())
         optimizer.zero_grad()
         loss.backward()
         if clip > 0:
@@ -97,7 +103,7 @@ def test(job, module, samples):
     module.eval()
     loss, right, rows = 0.0, 0, 0
     for inputs, labels in batches.test_batches(job, samples, 8 if job["data"]["dataset"] == "text" else 100):
-        scores, wanted = scores_of(module, torch.from_numpy(inputs)), torch.from_numpy(labels).flatten()
+        scores, wanted = scores_of(module, as_input(inputs)), torch.from_numpy(labels).flatten()
         loss += F.cross_entropy(scores, wanted, reduction="none").double().sum().item()
         right += (scores.argmax(-1) == wanted).sum().item()
         rows += len(wanted)
@@ -105,16 +111,18 @@ def test(job, module, samples):
 
 
 def main():
-    path, *threads = sys.argv[1:]
+    path, *more = sys.argv[1:]
     with open(path, "rb") as file:
         job = tomllib.load(file)
     refuse_what_differs(job)
+    if "float64" in more:
+        torch.set_default_dtype(torch.float64)
     torch.manual_seed(job["job"]["seed"])
     module = module_of(job)
-    if not threads:
+    if not more:
         write_weights(module, job["model"]["weights"])
         return
-    torch.set_num_threads(int(threads[0]))
+    torch.set_num_threads(int(more[0]))
     samples = batches.samples_of(job)
     begin_with(module, job["model"]["weights"])
     train(job, module, samples)
