@@ -108,6 +108,12 @@ The gradient of a network's input, which nobody computes, is left out."""
     return [about, "", *lines[:-1]], results.of("conv") + results.of("matmul")
 
 
+def version_of(package):
+    """As scripts/bench/libraries installs it, without its last number."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "requirements.txt"), encoding="utf-8") as file:
+        return re.search(rf"^{package}==(\d+\.\d+)", file.read(), re.M)[1]
+
+
 def steps(results):
     records = sorted(results.of("steps"), key=lambda r: r["place"])
     lines = columns(["network", "isobit ms", "eager ms", "compiled ms", "x eager", "x compiled", "isobit MB", "eager MB",
@@ -119,10 +125,15 @@ def steps(results):
         x = {who: statistics.median(a / b for a, b in zip(r["seconds"][who], r["seconds"]["isobit"])) for who in last}
         lines.append(row([r["name"], f"{ms['isobit']:.4g}", *(f"{ms[w]:.4g}{last[w]}" for w in last),
                           *(f"{x[w]:.2f}" for w in last), f"{mb['isobit']:.0f}", *(f"{mb[w]:.0f}" for w in last)]))
-    about = f"""`isobit train` on the jobs of `examples/jobs`, `ordered-1`, without commitments and checkpoints, beside PyTorch 2.15 on the same
+    if records:
+        means = [geometric_mean([statistics.median(a / b for a, b in zip(r["seconds"][w], r["seconds"]["isobit"])) for r in records])
+                 for w in ("eager", "compiled")]
+        lines.append(row(["**geometric mean**", "", "", "", *(f"**{m:.2f}**" for m in means), "", "", ""]))
+    about = f"""`isobit train` on the jobs of `examples/jobs`, `ordered-1`, without commitments and checkpoints, beside PyTorch {version_of('torch')} on the same
 {records[0]['threads'] if records else '?'} threads, eager and compiled (`torch.compile`), each in the better of its memory formats, with its fused optimizers. All take the same random
 data in the same batches. In turn: a round is two seconds of steps of each, three steps at least, and its median counts; shown are medians over rounds,
-"x" is PyTorch's time over isobit's within a round. MB is the most memory that a process took, {max((r.get('libraries', 0) for r in records), default=0) / 1e6:.0f} of PyTorch's by its libraries alone."""
+"x" is PyTorch's time over isobit's within a round. MB is the most memory that a process took, {max((r.get('libraries', 0) for r in records), default=0) / 1e6:.0f} of PyTorch's by its libraries alone.
+PyTorch multiplies matrices by MKL, which on processors of AMD with AVX-512 takes twice the time of oneDNN and isobit (`matmul_bench`): a part of the lead in networks of attention there."""
     return [about, "", *lines], records
 
 
@@ -137,8 +148,8 @@ def growth(results):
     for (family, axis), points in growth_part.measured(results).items():
         if len(points) > 1:
             slopes.setdefault(family, []).append(f"{axis} {growth_part.slope(points):+.2f}")
-    about = """Two builders of [training.md](training.md), `resnet` on images of 32 by 32 and `gpt` without dropout on 64 tokens, heads of 64 channels and 256 words, with the other
-fields of `cifar10-resnet.toml` and `tiny-gpt.toml`, without commitments and checkpoints, beside the same networks in PyTorch 2.15, eager, in the better of
+    about = f"""Two builders of [training.md](training.md), `resnet` on images of 32 by 32 and `gpt` without dropout on 64 tokens, heads of 64 channels and 256 words, with the other
+fields of `cifar10-resnet.toml` and `tiny-gpt.toml`, without commitments and checkpoints, beside the same networks in PyTorch {version_of('torch')}, eager, in the better of
 its memory formats. In turn: a round is a second of steps of each, three steps at least, and its median counts; "ratio" is isobit's time over PyTorch's within a
 round, below 1 isobit is faster. It must not grow with the size of a network: the slope says by what power of the size it does (+0.10: by 7 % with each doubling)."""
     said = "Slopes of log(ratio) over log(size): " + "; ".join(f"{f}: {', '.join(s)}" for f, s in slopes.items()) + "."
@@ -173,7 +184,7 @@ def inference(results):
         x = sorted(b / a for a, b in zip(s["isobit"], s["onnxruntime"]))
         lines.append(row([r["name"], *(f"{1e3 * statistics.median(s[who]):.1f}" for who in ("isobit", "onnxruntime")),
                           f"{statistics.median(x):.2f}", f"{x[0]:.2f}", f"{x[-1]:.2f}"]))
-    about = """Networks with random weights as PyTorch exports them (`scripts/real_networks/export.py`), `ordered-1`, beside ONNX Runtime 1.32 on the same threads.
+    about = f"""Networks with random weights as PyTorch exports them (`scripts/real_networks/export.py`), `ordered-1`, beside ONNX Runtime {version_of('onnxruntime')} on the same threads.
 Outputs are compared before anything is timed. In turn, each in a process of its own; the ratio is taken within a round."""
     return [about, "", *lines], records
 
