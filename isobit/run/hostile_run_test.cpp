@@ -113,6 +113,14 @@ TEST_F(HostileRun, OtherWeightsUnderACommittedStep) {
   }
 }
 
+// A run of a builder that began with a file's weights was rejected where its data declare their shape.
+TEST_F(HostileRun, WeightsFromAFileDoNotChangeWhatARunMayHold) {
+  const auto plain = run_limits(small_job({}), {}),
+             given = run_limits(small_job({"model.weights=first.safetensors"}), {});
+  ASSERT_TRUE(plain && given) << (given ? "" : given.error().message);
+  EXPECT_EQ(given->checkpoint_bytes, plain->checkpoint_bytes);
+}
+
 // Nobody is pinned, and the job that would allow a terabyte is the stranger's own.
 TEST_F(HostileRun, CheckpointsLargerThanTheMemoryAreNotRead) {
   const train::Job huge = small_job({"model.width=4096", "model.blocks=100"});

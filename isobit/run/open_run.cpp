@@ -109,7 +109,9 @@ Expected<bundle::RunLimits> run_limits(const train::Job& job, const Limits& allo
   limits.rules = transcript_rules(job);
   const auto shape = data::declared_shape(job.data);
   if (shape && declares_network(job)) {
-    ISOBIT_TRY(const JobSize size, job_size(job, *shape));
+    train::Job without_values = job;  // whatever file they come from, the builder alone says how large they are
+    without_values.model.weights.clear();
+    ISOBIT_TRY(const JobSize size, job_size(without_values, *shape));
     ISOBIT_RETURN_IF_ERROR(check_memory(size.largest_checkpoint, allowed, "read a checkpoint of"));
     limits.checkpoint_bytes = size.largest_checkpoint;
     limits.log_segment_bytes = size.largest_log_segment;
