@@ -178,7 +178,7 @@ void trim() {
 
 namespace {
 
-// Of the process. Never destroyed: what is in it may go after any other object.
+// Those of the process that have memory. Never destroyed: what is in it may go after any other object.
 struct Spares {
   std::mutex mutex;
   std::vector<Spare*> all;
@@ -190,17 +190,6 @@ Spares& spares() {
 
 }  // namespace
 
-Spare::Spare() {
-  const std::scoped_lock lock(spares().mutex);
-  spares().all.push_back(this);
-}
-
-Spare::~Spare() {
-  const std::scoped_lock lock(spares().mutex);
-  std::erase(spares().all, this);
-  release_memory();
-}
-
 void Spare::release_memory() {
   release(memory_, bytes_);
   memory_ = nullptr;
@@ -209,13 +198,18 @@ void Spare::release_memory() {
 
 void* Spare::take(size_t bytes) {
   const std::scoped_lock lock(spares().mutex);
-  ISOBIT_CHECK(!in_use_);
-  release_memory();
+  ISOBIT_CHECK(!in_use_ && memory_ == nullptr);
   if (bytes > static_cast<size_t>(-1) / 2) return nullptr;
   const size_t size = (bytes + kSmallest - 1) / kSmallest * kSmallest;
+  std::vector<Spare*>& all = spares().all;
+  all.push_back(this);  // before there is memory to lose
   memory_ = try_allocate(kSmallest, size);
-  bytes_ = memory_ == nullptr ? 0 : size;
-  in_use_ = memory_ != nullptr;
+  if (memory_ == nullptr) {
+    all.pop_back();
+    return nullptr;
+  }
+  bytes_ = size;
+  in_use_ = true;
   return memory_;
 }
 
@@ -233,6 +227,8 @@ void Spare::leave() {
 void Spare::give_back() {
   const std::scoped_lock lock(spares().mutex);
   in_use_ = false;
+  if (memory_ == nullptr) return;
+  std::erase(spares().all, this);
   release_memory();
 }
 
@@ -243,13 +239,11 @@ size_t Spare::bytes() const {
 
 bool give_up_spares() {
   const std::scoped_lock lock(spares().mutex);
-  bool any = false;
-  for (Spare* spare : spares().all) {
-    if (spare->in_use_ || spare->memory_ == nullptr) continue;
-    spare->release_memory();
-    any = true;
-  }
-  return any;
+  return std::erase_if(spares().all, [](Spare* spare) {
+           if (spare->in_use_) return false;
+           spare->release_memory();
+           return true;
+         }) > 0;
 }
 
 std::span<Shelf* const> shelves_of_parts(size_t count) {

@@ -23,8 +23,7 @@ size_t held_bytes();
 inline constexpr size_t kNoLimit = static_cast<size_t>(-1);
 size_t set_limit(size_t bytes);
 // Gives back to the system what the calling thread and its parts keep and nobody uses, and what is spare
-// (spare_memory.h). REQUIRES that none of its
-// parallel_for calls is going on.
+// (spare_memory.h). REQUIRES that none of its parallel_for calls is going on.
 void trim();
 
 }  // namespace scratch

@@ -10,13 +10,13 @@ namespace isobit::scratch {
 // but never while it is in use.
 class Spare {
  public:
-  Spare();
-  ~Spare();
+  Spare() = default;
+  ~Spare() { give_back(); }
   Spare(const Spare&) = delete;
   Spare& operator=(const Spare&) = delete;
 
-  // `bytes` of memory, aligned to 64 and in use; null where the limit or the system leaves none. What was held before
-  // goes. REQUIRES that it is not in use.
+  // `bytes` of memory, aligned to 64 and in use; null where the limit or the system leaves none. REQUIRES that nothing
+  // is held.
   void* take(size_t bytes);
   // What was taken, in use from now on; null where nothing was, or where it has gone.
   void* use();

@@ -109,7 +109,7 @@ Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data, c
   const uint64_t always = plus(plus(size.data, hashes), kWorkspace);
   // What is frozen is part of the step's values and of the evaluation's. What the network is given is read before there
   // is a state, and becomes it.
-  // Products keep what is frozen as they lay it out, too (kernels/matmul/kept_panels.h).
+  // kept: products keep what is frozen as they lay it out, too (kernels/matmul/kept_panels.h).
   const uint64_t held = plus(size.state, size.frozen), kept = size.frozen, given = network.given_bytes();
   // The step has been taken and the state is alone while it is written or scored.
   const uint64_t scoring = plus(held, size.evaluation_peak);

@@ -11,8 +11,7 @@
 //   * The block of a graph input is the caller's tensor, written over like any other. A block that some graph output
 //     has is made for the caller, who keeps it.
 //   * What is moved from initializers alone, and takes no more than they do, is made in a first run and has its place
-//   in
-//     the arena for ever.
+//     in the arena for ever.
 //   * Every other block lies in the arena, at an offset such that blocks in use at the same time do not overlap.
 #pragma once
 

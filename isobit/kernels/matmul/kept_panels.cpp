@@ -16,6 +16,7 @@ KeptPanels::Room KeptPanels::open(const Layout& layout, size_t bytes) {
     may_not_ = memory == nullptr;
     return {memory, true};
   }
+  memory_.give_back();  // of a call that ended with an error
   void* const memory = memory_.take(bytes);
   may_not_ = memory == nullptr;
   return {memory, false};

@@ -45,8 +45,8 @@ class Body {
   const graph::Graph& graph() const { return *graph_; }
   Ledger& ledger() const { return ledger_; }
 
-  // What runs of the graph have kept for the next one is given back: nodes that have run hold nothing but
-  // what products keep of constants (kernels/matmul/kept_panels.h).
+  // What runs of the graph have kept for the next one is given back: nodes that have run hold nothing but what
+  // products keep of constants (kernels/matmul/kept_panels.h).
   void release() const { executor_->release_memory(); }
 
   // brought: as many as was said. trip: which one, for the error; -1: there are none.
