@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "isobit/base/text.h"
+#include "isobit/commit/hash_pair.h"
 #include "isobit/commit/merkle_internal.h"
 
 namespace isobit::commit {
@@ -11,14 +12,29 @@ namespace {
 
 constexpr uint8_t kLeafPrefix = 0, kNodePrefix = 1;
 
+using NodeBytes = std::array<uint8_t, 65>;
+
+NodeBytes node_bytes(const Digest& left, const Digest& right) {
+  NodeBytes bytes;
+  bytes[0] = kNodePrefix;
+  std::copy(left.begin(), left.end(), bytes.begin() + 1);
+  std::copy(right.begin(), right.end(), bytes.begin() + 33);
+  return bytes;
+}
+
 // out[i] = parent of in[2i] and in[2i + 1] for whole pairs; a last odd one moves up unchanged. Level by level this is
 // the tree of RFC 6962: its left subtrees are complete, so only the right edge has odd ones.
 void hash_level(std::span<const Digest> in, std::span<Digest> out, ThreadPool* pool) {
   const auto pairs = static_cast<int64_t>(in.size() / 2);
   auto range = [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      out[i] = node_hash(in[2 * i], in[2 * i + 1]);
+    auto i = static_cast<size_t>(begin);
+    for (; i + 1 < static_cast<size_t>(end); i += 2) {
+      const NodeBytes first = node_bytes(in[2 * i], in[2 * i + 1]), second = node_bytes(in[2 * i + 2], in[2 * i + 3]);
+      const TwoDigests both = sha256_pair(first, second);
+      out[i] = both.first;
+      out[i + 1] = both.second;
     }
+    if (i < static_cast<size_t>(end)) out[i] = node_hash(in[2 * i], in[2 * i + 1]);
   };
   constexpr int64_t kGrain = 512;  // below this a wake-up costs more than the hashes
   if (pool != nullptr && pairs >= 2 * kGrain) {
@@ -33,13 +49,7 @@ void hash_level(std::span<const Digest> in, std::span<Digest> out, ThreadPool* p
 
 Digest leaf_hash(ByteView leaf) { return Sha256().update({&kLeafPrefix, 1}).update(leaf).digest(); }
 
-Digest node_hash(const Digest& left, const Digest& right) {
-  std::array<uint8_t, 65> input;
-  input[0] = kNodePrefix;
-  std::copy(left.begin(), left.end(), input.begin() + 1);
-  std::copy(right.begin(), right.end(), input.begin() + 33);
-  return sha256(input);
-}
+Digest node_hash(const Digest& left, const Digest& right) { return sha256(node_bytes(left, right)); }
 
 Digest SizedRoot::commitment(std::string_view tag, uint32_t version) const {
   ByteWriter payload;

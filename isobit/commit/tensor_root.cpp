@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/commit/hash_pair.h"
 
 namespace isobit::commit {
 namespace {
@@ -123,11 +124,25 @@ std::vector<Digest> tile_hashes(const Digest& header, const Tensor& tensor, Tens
   std::vector<Digest> out(static_cast<size_t>(grid.tiles()));
   constexpr int64_t kGrain = 32;
   auto range = [&](int64_t begin, int64_t end) {
-    uint8_t leaf[1 + kLeafHead + kMaxTile];  // one contiguous input is twice as fast as a hash fed row by row
-    leaf[0] = 0;
-    for (int64_t tile = begin; tile < end; ++tile) {
-      const size_t size = 1 + fill_leaf(leaf + 1, header, tensor, grid, tile);
-      out[static_cast<size_t>(tile)] = sha256({leaf, size});
+    // One contiguous input is twice as fast as a hash fed row by row, and two at once are faster again.
+    uint8_t leaves[2][1 + kLeafHead + kMaxTile];
+    leaves[0][0] = leaves[1][0] = 0;
+    for (int64_t tile = begin; tile < end; tile += 2) {
+      const auto at = static_cast<size_t>(tile);
+      const ByteView first(leaves[0], 1 + fill_leaf(leaves[0] + 1, header, tensor, grid, tile));
+      if (tile + 1 == end) {
+        out[at] = sha256(first);
+        break;
+      }
+      const ByteView second(leaves[1], 1 + fill_leaf(leaves[1] + 1, header, tensor, grid, tile + 1));
+      if (first.size() == second.size()) {
+        const TwoDigests both = sha256_pair(first, second);
+        out[at] = both.first;
+        out[at + 1] = both.second;
+      } else {
+        out[at] = sha256(first);
+        out[at + 1] = sha256(second);
+      }
     }
   };
   if (grid.tiles() < 2 * kGrain) {
