@@ -231,6 +231,9 @@ std::vector<ConvShape> edge_shapes() {
   shapes.push_back({2, 12, 16, 16, 8, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 2});
   shapes.push_back({3, 20, 32, 33, 18, 1, 1, 2, 2, 0, 0, 0, 0, 1, 1, 1});
   shapes.push_back({1, 3, 16, 16, 4, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1});
+  // Planes of about a page, whose outputs are written along: of windows, and of one tap.
+  shapes.push_back({2, 3, 24, 23, 14, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+  shapes.push_back({2, 20, 25, 25, 13, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1});
   // Every other place of long rows, with and without a border.
   shapes.push_back({2, 5, 9, 70, 6, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1});
   shapes.push_back({2, 17, 5, 64, 3, 2, 2, 1, 2, 0, 0, 0, 0, 1, 1, 1});

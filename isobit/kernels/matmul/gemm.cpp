@@ -8,6 +8,7 @@
 #include "isobit/kernels/matmul/kept_operand.h"
 #include "isobit/kernels/matmul/matmul.h"
 #include "isobit/kernels/matmul/problem.h"
+#include "isobit/kernels/matmul/spots.h"
 #include "isobit/kernels/matmul/taps.h"
 #include "isobit/kernels/matmul/tiling.h"
 
@@ -21,8 +22,16 @@ using product::SideKind;
 constexpr int64_t kRightBytes = 1 << 20, kLeftBytes = 256 << 10;
 constexpr int64_t kTotalRows = 2048;  // bounds the running totals kept per thread
 constexpr int64_t kSerialWork = 1 << 15;
-// An operand whose panels are used this often or less is read in place where its layout allows.
-constexpr int64_t kDirectPanels = 4;
+// Elements of a page: rows as long as that lie in a page each.
+template <class T>
+constexpr int64_t kPage = 4096 / static_cast<int64_t>(sizeof(T));
+// An operand whose panels are used this often or less is read in place where its layout allows; one of more such rows
+// than this only if they are used once.
+constexpr int64_t kDirectPanels = 4, kFewPages = 64;
+// Rows read in place: few enough that their pages are still at hand in the next chunk.
+constexpr int64_t kDirectRows = 384;
+// Of panels of columns that one panel of rows meets before the next one.
+constexpr int64_t kTogetherBytes = 128 << 10;
 
 // Of the outputs of one batch entry, after the exchange, if there was one.
 struct Rectangle {
@@ -56,12 +65,12 @@ class Part {
                                  : std::max(nr, kRightBytes / (kc * size) / nr * nr);
     mc_ = std::max(tiling_.mr, kLeftBytes / (kc * size) / tiling_.mr * tiling_.mr);
     const int64_t most_columns = std::min(nc, ceil_div(share.columns, kernels_.lanes) * kernels_.lanes);
-    const int64_t most_rows = std::min(kTotalRows, share.rows);
+    const int64_t most_rows = std::min(reads_left_rows(most_columns) ? kDirectRows : kTotalRows, share.rows);
     reserve(most_rows, most_columns, kc);
     for (int64_t j = 0; j < share.columns; j += nc) {
-      for (int64_t i = 0; i < share.rows; i += kTotalRows) {
+      for (int64_t i = 0; i < share.rows; i += most_rows) {
         block({.row = share.row + i,
-               .rows = std::min(kTotalRows, share.rows - i),
+               .rows = std::min(most_rows, share.rows - i),
                .column = share.column + j,
                .columns = std::min(nc, share.columns - j)});
       }
@@ -105,11 +114,6 @@ class Part {
     return images * terms / right_.grid.tap_count * p_.padded->plane();
   }
 
-  // Neighbouring lanes of a panel whose outputs are evenly spaced: the first one's lies at `offset` in every row.
-  struct Spot {
-    int64_t lane, count, offset;
-  };
-
   // Of a left block packed as rows; a power of two would crowd the rows into few sets of the cache.
   static int64_t row_stride(int64_t terms) { return terms + 64 / static_cast<int64_t>(sizeof(T)); }
 
@@ -129,8 +133,8 @@ class Part {
 
   void lay_out_right(const Rectangle& whole, int64_t k0, int64_t terms) {
     const bool kept = kept_.panels != nullptr && kept_.right;
-    direct_right_ =
-        !p_.padded && !kept && ceil_div(whole.rows, tiling_.mr) <= kDirectPanels && readable_columns(right_, k0);
+    const int64_t most = right_.strides.inner < kPage<T> || terms <= kFewPages ? kDirectPanels : 1;
+    direct_right_ = !p_.padded && !kept && ceil_div(whole.rows, tiling_.mr) <= most && readable_columns(right_, k0);
     if (kept) {
       const int64_t lanes = ceil_div(whole.columns, kernels_.lanes) * kernels_.lanes;
       packed_right_ = kept_.panels + whole.column * p_.order.terms() + k0 * lanes;
@@ -173,10 +177,14 @@ class Part {
 
   static bool lie_across(const Operand<T>& op) { return op.kind == SideKind::kStrided && op.strides.line == 1; }
 
-  // Whether the elements of this chunk are contiguous along k.
+  // Whether the left side is read in place for so many columns, where the elements of a chunk are contiguous along k.
+  bool reads_left_rows(int64_t columns) const {
+    return !p_.padded && (kept_.panels == nullptr || kept_.right) &&
+           ceil_div(columns, kernels_.lanes * tiling_.vectors) <= kDirectPanels && left_.kind == SideKind::kStrided &&
+           left_.strides.inner == 1;
+  }
   bool readable_rows(const Operand<T>& op, int64_t k0) const {
-    return op.kind == SideKind::kStrided && op.strides.inner == 1 &&
-           k0 % op.strides.period + step_.terms <= op.strides.period;
+    return k0 % op.strides.period + step_.terms <= op.strides.period;
   }
 
   // Whether they are contiguous along i and equally spaced along k.
@@ -203,47 +211,93 @@ class Part {
     const int64_t i0 = whole.row, j0 = whole.column, columns = whole.columns;
     const int64_t terms = step_.terms, lanes = kernels_.lanes;
     const bool kept = kept_.panels != nullptr && !kept_.right;
-    const bool direct =
-        !p_.padded && !kept && ceil_div(columns, lanes * tiling_.vectors) <= kDirectPanels && readable_rows(left_, k0);
+    const bool direct = reads_left_rows(columns) && readable_rows(left_, k0);
     const Panels row_panels{.units = rows, .unit = 1, .count = ceil_div(rows, tiling_.mr)};
     const bool as_rows = left_.kind == SideKind::kTaps;
     T* const packed_left = kept ? kept_.panels + (i0 + i) * p_.order.terms() + k0 * rows : packed_left_;
     if (!direct && (!kept || kept_.fill)) pack_left(packed_left, row_panels, i0 + i, k0, terms);
     const Panels panels = column_panels(columns);
-    for (int64_t panel = 0; panel < panels.count; ++panel) {
+    const int64_t together = panels_together(terms);
+    const auto tile = [&](int64_t panel, int64_t r) {
       const int64_t first = panels.first(panel), width = panels.first(panel + 1) - first, wide = width / lanes;
-      if (p_.padded) {
-        for (int64_t v = 0; v < wide; ++v) {
-          const int64_t vector = (j0 + first) / lanes + v, image = p_.padded->image_of(vector) - first_image_;
-          step_.windows[v] = packed_right_ + image * channels_ * p_.padded->plane() + p_.padded->offset_of(vector);
-        }
-      } else if (direct_right_ && first + width <= columns) {
-        step_.right = right_.data + j0 + first + right_.strides.offset(k0);
-        step_.right_k_stride = right_.strides.inner;
+      const int64_t row = row_panels.first(r), count = row_panels.first(r + 1) - row;
+      const int64_t totals = first * whole.rows + (i + row) * width;
+      step_.block = block_totals_ + totals;
+      step_.result = results_ + totals;
+      if (direct) {
+        step_.left = left_.data + (i0 + i + row) * left_.strides.line + left_.strides.offset(k0);
+        step_.left_row_stride = left_.strides.line;
+      } else if (as_rows) {
+        step_.left = packed_left + row * row_stride(terms);
+        step_.left_row_stride = row_stride(terms);
       } else {
-        step_.right = packed_right_ + first * terms;
-        step_.right_k_stride = width;
+        step_.left = packed_left + row * terms;
       }
-      step_.columns = std::min(width, columns - first);
-      if (step_.last) place(j0 + first);
+      const auto& kernel = p_.padded ? kernels_.windows : direct || as_rows ? kernels_.rows : kernels_.tile;
+      call(kernel[wide - 1][count - 1], i0 + i + row, count, j0 + first);
+    };
+    for (int64_t begin = 0; begin < panels.count; begin += together) {
+      const int64_t end = std::min(panels.count, begin + together);
+      describe(whole, panels, begin, end, k0);
       for (int64_t r = 0; r < row_panels.count; ++r) {
-        const int64_t row = row_panels.first(r), count = row_panels.first(r + 1) - row;
-        const int64_t totals = first * whole.rows + (i + row) * width;
-        step_.block = block_totals_ + totals;
-        step_.result = results_ + totals;
-        if (direct) {
-          step_.left = left_.data + (i0 + i + row) * left_.strides.line + left_.strides.offset(k0);
-          step_.left_row_stride = left_.strides.line;
-        } else if (as_rows) {
-          step_.left = packed_left + row * row_stride(terms);
-          step_.left_row_stride = row_stride(terms);
-        } else {
-          step_.left = packed_left + row * terms;
+        for (int64_t panel = begin; panel < end; ++panel) {
+          take(columns_of_[static_cast<size_t>(panel - begin)]);
+          tile(panel, r);
         }
-        const auto& kernel = p_.padded ? kernels_.windows : direct || as_rows ? kernels_.rows : kernels_.tile;
-        call(kernel[wide - 1][count - 1], i0 + i + row, count, j0 + first);
       }
     }
+  }
+
+  // Panels of columns that a panel of rows meets before the next one. Of a single chunk there are some: a tile is done
+  // as soon as it is begun, and outputs of neighbouring ones lie in one page.
+  int64_t panels_together(int64_t terms) const {
+    if (tiling_.swapped || chunk_count_ > 1 || 2 * p_.out.row_stride < kPage<T>) return 1;
+    const int64_t bytes = terms * tiling_.vectors * kernels_.lanes * static_cast<int64_t>(sizeof(T));
+    return std::max<int64_t>(1, kTogetherBytes / std::max<int64_t>(1, bytes));
+  }
+
+  // What the tiles of a panel of columns have in common.
+  struct PanelColumns {
+    const T* right;  // if it is not padded
+    int64_t right_k_stride;
+    const T* windows[kMaxVectors];
+    int64_t columns, spots, spot_count;  // spots: the first one's number
+  };
+
+  void describe(const Rectangle& whole, const Panels& panels, int64_t begin, int64_t end, int64_t k0) {
+    columns_of_.clear();
+    spots_.clear();
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panels.first(panel), width = panels.first(panel + 1) - first;
+      PanelColumns& c = columns_of_.emplace_back();
+      c.right_k_stride = step_.right_k_stride;
+      if (p_.padded) {
+        for (int64_t v = 0; v < width / kernels_.lanes; ++v) {
+          const int64_t vector = (whole.column + first) / kernels_.lanes + v,
+                        image = p_.padded->image_of(vector) - first_image_;
+          c.windows[v] = packed_right_ + image * channels_ * p_.padded->plane() + p_.padded->offset_of(vector);
+        }
+      } else if (direct_right_ && first + width <= whole.columns) {
+        c.right = right_.data + whole.column + first + right_.strides.offset(k0);
+        c.right_k_stride = right_.strides.inner;
+      } else {
+        c.right = packed_right_ + first * step_.terms;
+        c.right_k_stride = width;
+      }
+      c.columns = std::min(width, whole.columns - first);
+      c.spots = spots_.count();
+      if (step_.last && !tiling_.swapped) spots_.add_panel(p_, kernels_.lanes, whole.column + first, c.columns);
+      c.spot_count = spots_.count() - c.spots;
+    }
+  }
+
+  void take(const PanelColumns& c) {
+    step_.right = c.right;
+    step_.right_k_stride = c.right_k_stride;
+    std::copy_n(c.windows, kMaxVectors, step_.windows);
+    step_.columns = c.columns;
+    spot_ = spots_.data() + c.spots;
+    spot_count_ = c.spot_count;
   }
 
   void call(TileKernel<T> kernel, int64_t i, int64_t rows, int64_t j) {
@@ -254,9 +308,9 @@ class Part {
     step_.row_bias = row_bias_ ? row_bias_ + i : nullptr;
     step_.column_bias = column_bias_ ? column_bias_ + j : nullptr;
     if (is_straight()) {
-      step_.c = out_ + i * p_.out.row_stride + spots_[0].offset;
+      step_.c = out_ + i * p_.out.row_stride + spot_->offset;
       step_.c_row_stride = p_.out.row_stride;
-      step_.columns = spots_[0].count;
+      step_.columns = spot_->count;
       kernel(step_);
       return;
     }
@@ -267,47 +321,14 @@ class Part {
     tiling_.swapped ? scatter_exchanged(tile, i, rows, j) : scatter(tile, i, rows);
   }
 
-  // Where the outputs of the panel that begins with column j go.
-  void place(int64_t j) {
-    spot_count_ = 0;
-    if (tiling_.swapped) return;
-    const product::Placement& o = p_.out;
-    if (!p_.padded || p_.padded->is_dense()) {
-      const int64_t most = o.column_stride == 1 ? kMaxWidth : kernels_.lanes;
-      for (int64_t l = 0, count = 0; l < step_.columns; l += count) {
-        count = std::min({most, step_.columns - l, o.columns - (j + l) % o.columns});
-        add_spot({.lane = l, .count = count, .offset = o.column(j + l)});
-      }
-      return;
-    }
-    typename Padded<T>::Piece pieces[kMaxWidth];
-    for (int64_t first = 0; first < step_.columns; first += kernels_.lanes) {
-      const int64_t count = p_.padded->pieces((j + first) / kernels_.lanes, pieces);
-      for (int64_t i = 0; i < count; ++i) {
-        add_spot({.lane = first + pieces[i].lane, .count = pieces[i].count, .offset = o.column(pieces[i].position)});
-      }
-    }
-  }
-
-  void add_spot(const Spot& spot) {
-    if (spot_count_ > 0 && p_.out.column_stride == 1) {
-      Spot& last = spots_[spot_count_ - 1];
-      if (spot.lane == last.lane + last.count && spot.offset == last.offset + last.count) {
-        last.count += spot.count;
-        return;
-      }
-    }
-    spots_[spot_count_++] = spot;
-  }
-
   // Whether the panel's outputs are neighbours, as those of the tile.
-  bool is_straight() const { return spot_count_ == 1 && spots_[0].lane == 0 && p_.out.column_stride == 1; }
+  bool is_straight() const { return spot_count_ == 1 && spot_->lane == 0 && p_.out.column_stride == 1; }
 
   void scatter(const T* tile, int64_t i, int64_t rows) {
     const product::Placement& o = p_.out;
     for (int64_t s = 0; s < spot_count_; ++s) {
-      kernels_.copy_rows(tile + spots_[s].lane, kMaxWidth, out_ + i * o.row_stride + spots_[s].offset, o.row_stride,
-                         o.column_stride, rows, spots_[s].count);
+      kernels_.copy_rows(tile + spot_[s].lane, kMaxWidth, out_ + i * o.row_stride + spot_[s].offset, o.row_stride,
+                         o.column_stride, rows, spot_[s].count);
     }
   }
 
@@ -330,7 +351,9 @@ class Part {
   T *packed_right_ = nullptr, *packed_left_ = nullptr, *block_totals_ = nullptr, *results_ = nullptr;
   T* staging_ = nullptr;
   bool direct_right_ = false;
-  Spot spots_[kMaxWidth];
+  ScratchVector<PanelColumns> columns_of_;  // of the panels that are met together, and where their outputs lie
+  Spots spots_;
+  const Spot* spot_ = nullptr;  // of the panel whose turn it is
   int64_t spot_count_ = 0;
   ScratchVector<TermRun> runs_;  // of a padded right side, in this chunk
   int64_t channels_ = 0, first_image_ = 0;

@@ -214,6 +214,22 @@ TEST(Matmul, ShapesBeyondTheCacheBlocks) {
   check_kernels<double>({300, 600, 257}, Data::kUnit, 4, false);
 }
 
+// Rows of a page and more: of the outputs, of a right side that is packed for it, and of a left one that is read in
+// place.
+TEST(Matmul, RowsOfManyPages) {
+  uint64_t seed = 40;
+  for (int64_t k : {1, 16, 255, 257}) {
+    check_kernels<float>({17, 1101, k, Layout::kColumns, Layout::kRows, true, 1, 3}, Data::kUnit, ++seed, true);
+    check_kernels<double>({30, 600, k, Layout::kRows, Layout::kRows, false, 2, 0}, Data::kSparseSpecial, ++seed, false);
+  }
+  for (int64_t m : {3, 16, 30}) {
+    check_kernels<float>({m, 1101, 521, Layout::kRows, Layout::kRows}, Data::kUnit, ++seed, false);
+  }
+  check_kernels<float>({16, 901, 1300, Layout::kRows, Layout::kColumns, true}, Data::kUnit, ++seed, true);
+  check_kernels<float>({901, 15, 1300}, Data::kTiny, ++seed, true);
+  check_kernels<double>({801, 9, 4400, Layout::kRows, Layout::kRows, true}, Data::kUnit, ++seed, false);
+}
+
 TEST(Matmul, ZeroTermsGiveTheBias) {
   ThreadPool pool(1);
   const float bias[3] = {-0.0f, 2.0f, -std::numeric_limits<float>::infinity()};
