@@ -225,6 +225,14 @@ std::vector<ConvShape> edge_shapes() {
   shapes.push_back({2, 32, 9, 10, 4, 3, 2, 1, 1, 0, 2, 1, 0, 2, 3, 2});
   shapes.push_back({2, 32, 64, 68, 1, 2, 2, 1, 1, 1, 0, 0, 1, 1, 1, 1});
   shapes.push_back({17, 16, 3, 3, 16, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1});  // a vector of images
+  // The same with steps, whose places are planes of their own: of two, of others, of more than are read so; in chunks.
+  shapes.push_back({2, 3, 31, 37, 7, 7, 7, 2, 2, 3, 2, 3, 3, 1, 1, 1});
+  shapes.push_back({3, 1, 20, 43, 9, 7, 7, 3, 2, 1, 4, 0, 3, 1, 1, 1});
+  shapes.push_back({2, 2, 23, 21, 5, 9, 8, 2, 3, 4, 3, 4, 4, 1, 1, 1});
+  shapes.push_back({1, 4, 33, 50, 6, 9, 10, 4, 4, 2, 0, 1, 5, 1, 1, 1});
+  shapes.push_back({1, 2, 26, 27, 6, 9, 9, 5, 5, 2, 2, 2, 2, 1, 1, 1});
+  shapes.push_back({2, 48, 13, 21, 3, 7, 7, 2, 2, 3, 3, 3, 3, 1, 1, 1});
+  shapes.push_back({2, 3, 30, 30, 18, 6, 6, 2, 2, 2, 2, 2, 2, 2, 3, 1});
   // One tap: images and channels as they lie, long and short, ragged and whole, in groups, and of every other place.
   shapes.push_back({3, 20, 16, 17, 18, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1});
   shapes.push_back({3, 300, 16, 16, 7, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1});

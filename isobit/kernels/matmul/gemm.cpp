@@ -241,7 +241,7 @@ class Part {
       describe(whole, panels, begin, end, k0);
       for (int64_t r = 0; r < row_panels.count; ++r) {
         for (int64_t panel = begin; panel < end; ++panel) {
-          take(columns_of_[static_cast<size_t>(panel - begin)]);
+          take(described_[panel - begin]);
           tile(panel, r);
         }
       }
@@ -265,11 +265,12 @@ class Part {
   };
 
   void describe(const Rectangle& whole, const Panels& panels, int64_t begin, int64_t end, int64_t k0) {
-    columns_of_.clear();
+    if (end - begin > 1) columns_of_.resize(static_cast<size_t>(end - begin));
+    described_ = end - begin > 1 ? columns_of_.data() : &one_;
     spots_.clear();
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t first = panels.first(panel), width = panels.first(panel + 1) - first;
-      PanelColumns& c = columns_of_.emplace_back();
+      PanelColumns& c = described_[panel - begin];
       c.right_k_stride = step_.right_k_stride;
       if (p_.padded) {
         for (int64_t v = 0; v < width / kernels_.lanes; ++v) {
@@ -351,7 +352,9 @@ class Part {
   T *packed_right_ = nullptr, *packed_left_ = nullptr, *block_totals_ = nullptr, *results_ = nullptr;
   T* staging_ = nullptr;
   bool direct_right_ = false;
-  ScratchVector<PanelColumns> columns_of_;  // of the panels that are met together, and where their outputs lie
+  // Of the panels that are met together, and where their outputs lie; of one no memory is asked for.
+  PanelColumns one_{}, *described_ = nullptr;
+  ScratchVector<PanelColumns> columns_of_;
   Spots spots_;
   const Spot* spot_ = nullptr;  // of the panel whose turn it is
   int64_t spot_count_ = 0;

@@ -112,11 +112,11 @@ template <class T>
 using TransposeRows = void (*)(T* to, int64_t to_stride, int64_t width, const T* from, int64_t from_stride,
                                int64_t count, int64_t terms);
 
-// Rows of a plane with a border: to[r * width + x] = from[r * from_stride + x - before] where 0 <= x - before < inside,
-// else +0, for x < width.
+// Rows of a plane with a border: to[r * width + x] = from[r * from_stride + (x - before) * step] where 0 <= x - before
+// < inside, else +0, for x < width.
 template <class T>
-using PadRows = void (*)(const T* from, int64_t from_stride, int64_t before, int64_t inside, T* to, int64_t width,
-                         int64_t rows);
+using PadRows = void (*)(const T* from, int64_t from_stride, int64_t step, int64_t before, int64_t inside, T* to,
+                         int64_t width, int64_t rows);
 
 // to[r * to_stride + l * step] = from[r * from_stride + l] for l < count. REQUIRES count <= lanes, or kMaxWidth where
 // step is 1.

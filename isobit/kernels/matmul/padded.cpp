@@ -11,17 +11,29 @@ namespace {
 
 // Of an image, for a chunk: it has to stay in a cache from one tap to the next.
 constexpr int64_t kMostCopied = 4 << 20;
+constexpr int64_t kMostStep = 4;
 
-// Where taps lie, from the least to the greatest displacement.
+// Which phase a tap meets along one axis, and its displacement there.
+struct AxisTap {
+  int64_t phase, place;
+  AxisTap(int64_t tap, int64_t step) : phase((tap % step + step) % step), place((tap - phase) / step) {}
+};
+
+// Where taps lie, from the least to the greatest displacement, and how many phases they meet.
 struct Span {
-  int64_t least_y = 0, least_x = 0, height = 0, width = 0;
+  int64_t least_y = 0, least_x = 0, height = 0, width = 0, phases = 0;
 
   explicit Span(const product::WindowGrid& grid) {
     int64_t most_y = INT64_MIN, most_x = INT64_MIN;
     least_y = least_x = INT64_MAX;
+    bool is_met[kMostStep * kMostStep] = {};
     for (int64_t t = 0; t < grid.tap_count; ++t) {
-      least_y = std::min(least_y, grid.taps[t].y), most_y = std::max(most_y, grid.taps[t].y);
-      least_x = std::min(least_x, grid.taps[t].x), most_x = std::max(most_x, grid.taps[t].x);
+      const AxisTap y(grid.taps[t].y, grid.step_h), x(grid.taps[t].x, grid.step_w);
+      least_y = std::min(least_y, y.place), most_y = std::max(most_y, y.place);
+      least_x = std::min(least_x, x.place), most_x = std::max(most_x, x.place);
+      bool& met = is_met[y.phase * kMostStep + x.phase];
+      phases += met ? 0 : 1;
+      met = true;
     }
     height = most_y - least_y, width = most_x - least_x;
   }
@@ -59,8 +71,8 @@ template <class T>
 double Padded<T>::cost(const Operand<T>& op, int64_t lanes, int64_t rows) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const product::WindowGrid& grid = op.grid;
-  if (op.kind != product::SideKind::kPositions || grid.step_h != 1 || grid.step_w != 1 || grid.tap_count < 2)
-    return kNever;
+  if (op.kind != product::SideKind::kPositions || grid.tap_count < 2) return kNever;
+  if (grid.step_h > kMostStep || grid.step_w > kMostStep) return kNever;
   if (grid.channels > kChannelBlock && grid.channels % kChannelBlock != 0) return kNever;
   const int64_t positions = grid.grid_h * grid.grid_w;
   const Span span(grid);
@@ -68,12 +80,15 @@ double Padded<T>::cost(const Operand<T>& op, int64_t lanes, int64_t rows) {
     return kNever;
   const Count count(grid, grid.grid_w + span.width, lanes);
   const int64_t of_chunk = std::min(grid.channels, channel_blocks_per_chunk(grid.tap_count) * kChannelBlock);
-  const int64_t copied = of_chunk * (grid.grid_h + span.height) * (grid.grid_w + span.width);
+  const int64_t copied = of_chunk * span.phases * (grid.grid_h + span.height) * (grid.grid_w + span.width);
   if (copied > kMostCopied / static_cast<int64_t>(sizeof(T))) return kNever;
   const auto fmas = static_cast<double>(rows), channels = static_cast<double>(grid.channels);
   const double wide = static_cast<double>(count.vectors() * lanes) / static_cast<double>(positions);
   const double pieces = count.rows_are_better() ? 0 : 1 + static_cast<double>(lanes) / static_cast<double>(grid.grid_w);
-  return 4 + 1.09 * fmas * wide + 6 * fmas * pieces / (static_cast<double>(grid.tap_count) * channels);
+  // An element of a phase is copied for fewer taps, and from places that are no neighbours.
+  const bool has_step = grid.step_h != 1 || grid.step_w != 1;
+  const double copies = has_step ? 4 + 120 * static_cast<double>(span.phases) / static_cast<double>(grid.tap_count) : 4;
+  return copies + 1.09 * fmas * wide + 6 * fmas * pieces / (static_cast<double>(grid.tap_count) * channels);
 }
 
 template <class T>
@@ -84,14 +99,18 @@ Padded<T>::Padded(const Operand<T>& op, int64_t lanes)
   height_ = grid_h_ + span.height, width_ = grid_w_ + span.width;
   reach_ = span.height * width_ + span.width;
   // The last vector reads beyond the plane.
-  plane_ = ceil_div(height_ * width_ + lanes, lanes) * lanes;
+  phase_size_ = ceil_div(height_ * width_ + lanes, lanes) * lanes;
   const Count count(op.grid, width_, lanes);
   if (count.rows_are_better()) row_vectors_ = ceil_div(grid_w_, lanes);
   vectors_ = count.vectors();
   for (int64_t t = 0; t < op.grid.tap_count; ++t) {
-    const product::Tap& tap = op.grid.taps[t];
-    displacements_.push_back((tap.y - first_y_) * width_ + tap.x - first_x_);
+    const AxisTap y(op.grid.taps[t].y, op.grid.step_h), x(op.grid.taps[t].x, op.grid.step_w);
+    const auto same = [&](const Phase& p) { return p.y == y.phase && p.x == x.phase; };
+    const auto phase = std::find_if(phases_.begin(), phases_.end(), same) - phases_.begin();
+    if (phase == static_cast<int64_t>(phases_.size())) phases_.push_back({y.phase, x.phase});
+    displacements_.push_back(phase * phase_size_ + (y.place - first_y_) * width_ + x.place - first_x_);
   }
+  plane_ = static_cast<int64_t>(phases_.size()) * phase_size_;
 }
 
 template <class T>
@@ -115,25 +134,36 @@ template <class T>
 void Padded<T>::fill(const Table<T>& kernels, const Operand<T>& op, int64_t first, int64_t last, int64_t channel,
                      int64_t channels, T* to) const {
   const product::WindowGrid& grid = op.grid;
-  const int64_t before = std::min(width_, std::max<int64_t>(0, -first_x_));
-  const int64_t from_x = first_x_ + before;  // the element of the plane behind the border
-  const int64_t inside = std::max<int64_t>(0, std::min(width_ - before, grid.plane_w - from_x));
   for (int64_t image = image_of(first); image <= image_of(last - 1); ++image, to += channels * plane_) {
     const int64_t begin = std::max(first, image * vectors_), end = std::min(last, (image + 1) * vectors_) - 1;
     const int64_t top = offset_of(begin) / width_, bottom = (offset_of(end) + lanes_ - 1 + reach_) / width_ + 1;
-    const int64_t end_row = std::min(bottom, height_);
-    // Rows of the copy that lie on rows of the plane: [in, out).
-    const int64_t in = std::clamp<int64_t>(-first_y_, top, end_row),
-                  out = std::clamp(grid.plane_h - first_y_, in, end_row);
     for (int64_t c = 0; c < channels; ++c) {
       const T* plane = op.data + image * grid.image_stride + (channel + c) * grid.channel_stride;
-      T* const copy = to + c * plane_;
-      std::fill(copy + top * width_, copy + in * width_, T(0));
-      kernels.pad_rows(plane + (in + first_y_) * grid.plane_w + from_x, grid.plane_w, before, inside,
-                       copy + in * width_, width_, out - in);
-      std::fill(copy + out * width_, bottom > height_ ? copy + plane_ : copy + end_row * width_, T(0));
+      T* copy = to + c * plane_;
+      for (const Phase& phase : phases_) {
+        fill_phase(kernels, grid, phase, plane, top, bottom, copy);
+        copy += phase_size_;
+      }
     }
   }
+}
+
+// The rows [top, bottom) of a copy, and what is behind the last one if that is among them.
+template <class T>
+void Padded<T>::fill_phase(const Table<T>& kernels, const product::WindowGrid& grid, const Phase& phase, const T* plane,
+                           int64_t top, int64_t bottom, T* copy) const {
+  const int64_t height = ceil_div(std::max<int64_t>(0, grid.plane_h - phase.y), grid.step_h),
+                width = ceil_div(std::max<int64_t>(0, grid.plane_w - phase.x), grid.step_w);
+  const int64_t before = std::min(width_, std::max<int64_t>(0, -first_x_));
+  const int64_t from_x = first_x_ + before;  // the element of the phase behind the border
+  const int64_t inside = std::max<int64_t>(0, std::min(width_ - before, width - from_x));
+  const int64_t end_row = std::min(bottom, height_);
+  // Rows of the copy that lie on rows of the phase: [in, out).
+  const int64_t in = std::clamp<int64_t>(-first_y_, top, end_row), out = std::clamp(height - first_y_, in, end_row);
+  std::fill(copy + top * width_, copy + in * width_, T(0));
+  kernels.pad_rows(plane + ((in + first_y_) * grid.step_h + phase.y) * grid.plane_w + from_x * grid.step_w + phase.x,
+                   grid.step_h * grid.plane_w, grid.step_w, before, inside, copy + in * width_, width_, out - in);
+  std::fill(copy + out * width_, bottom > height_ ? copy + phase_size_ : copy + end_row * width_, T(0));
 }
 
 template <class T>

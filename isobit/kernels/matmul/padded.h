@@ -1,6 +1,8 @@
-// Windows with a step of one, read from copies of their planes with a border around them.
+// Windows read from copies of their planes with a border around them.
 //
-// There every tap is one displacement of the whole plane. So a vector of positions is read in place under each tap, and
+// There every tap is one displacement of the whole plane. Of windows with a step the places that one tap may meet, each
+// step-th of a row and of a column, are a plane of their own, a phase: in a copy the phases that taps meet follow one
+// another, and positions are neighbours in each. So a vector of positions is read in place under each tap, and
 // an element is copied once for a chunk, where packing would copy it once for each tap. Positions are taken a vector at
 // a time: the rows of an image one after another, each from a vector of its own on, or the padded plane from end to end
 // with what lies beyond the rows computed and thrown away, whichever takes less. Internal to the driver.
@@ -49,8 +51,17 @@ class Padded {
 
  private:
   int64_t lanes_, grid_h_, grid_w_;
-  int64_t first_y_, first_x_;             // of the plane, under the first element of its copy
-  int64_t height_, width_, plane_;        // of a copy
+  struct Phase {
+    int64_t y, x;  // its first place in the plane
+  };
+
+  void fill_phase(const Table<T>& kernels, const product::WindowGrid& grid, const Phase& phase, const T* plane,
+                  int64_t top, int64_t bottom, T* copy) const;
+
+  int64_t first_y_, first_x_;            // of a phase, under the first element of its copy
+  int64_t height_, width_, phase_size_;  // of a phase's copy
+  int64_t plane_;                        // all of them
+  ScratchVector<Phase> phases_;
   int64_t row_vectors_ = 0, vectors_;     // row_vectors_ = 0: the padded plane from end to end
   int64_t reach_;                         // the greatest displacement
   ScratchVector<int64_t> displacements_;  // by tap

@@ -13,18 +13,21 @@ struct Spot {
   int64_t lane, count, offset;
 };
 
-// Those of one panel after those of others.
+// Those of one panel after those of others. No memory is asked for those of one.
 class Spots {
  public:
-  void clear() { all_.clear(); }
-  int64_t count() const { return static_cast<int64_t>(all_.size()); }
-  const Spot* data() const { return all_.data(); }
+  void clear() {
+    count_ = 0;
+    many_.clear();
+  }
+  int64_t count() const { return count_; }
+  const Spot* data() const { return many_.empty() ? few_ : many_.data(); }
 
   // Of `columns` columns from j on, in vectors of so many lanes.
   template <class T>
   void add_panel(const Problem<T>& p, int64_t lanes, int64_t j, int64_t columns) {
     const product::Placement& o = p.out;
-    first_ = all_.size();
+    first_ = count_;
     if (!p.padded || p.padded->is_dense()) {
       const int64_t most = o.column_stride == 1 ? kMaxWidth : lanes;
       for (int64_t l = 0, count = 0; l < columns; l += count) {
@@ -44,18 +47,25 @@ class Spots {
 
  private:
   void add(const product::Placement& o, const Spot& spot) {
-    if (all_.size() > first_ && o.column_stride == 1) {
-      Spot& last = all_.back();
+    if (count_ > first_ && o.column_stride == 1) {
+      Spot& last = many_.empty() ? few_[count_ - 1] : many_.back();
       if (spot.lane == last.lane + last.count && spot.offset == last.offset + last.count) {
         last.count += spot.count;
         return;
       }
     }
-    all_.push_back(spot);
+    if (count_ < kMaxWidth) {
+      few_[count_++] = spot;
+      return;
+    }
+    if (many_.empty()) many_.assign(few_, few_ + count_);
+    many_.push_back(spot);
+    ++count_;
   }
 
-  ScratchVector<Spot> all_;
-  size_t first_ = 0;  // of the panel
+  Spot few_[kMaxWidth];
+  ScratchVector<Spot> many_;       // all of them, if there are more
+  int64_t count_ = 0, first_ = 0;  // first_: of the panel
 };
 
 }  // namespace isobit::kernels::gemm
