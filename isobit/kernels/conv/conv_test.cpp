@@ -242,6 +242,7 @@ std::vector<ConvShape> edge_shapes() {
   // Planes of about a page, whose outputs are written along: of windows, and of one tap.
   shapes.push_back({2, 3, 24, 23, 14, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1});
   shapes.push_back({2, 20, 25, 25, 13, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1});
+  shapes.push_back({9, 20, 12, 12, 13, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1});  // a thread has several images
   // Every other place of long rows, with and without a border.
   shapes.push_back({2, 5, 9, 70, 6, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1});
   shapes.push_back({2, 17, 5, 64, 3, 2, 2, 1, 2, 0, 0, 0, 0, 1, 1, 1});

@@ -32,6 +32,7 @@ constexpr int64_t kDirectPanels = 4, kFewPages = 64;
 constexpr int64_t kDirectRows = 384;
 // Of panels of columns that one panel of rows meets before the next one.
 constexpr int64_t kTogetherBytes = 128 << 10;
+constexpr size_t kMostShared = 4 << 20;  // bytes of panels that a thread keeps for several batch entries
 
 // Of the outputs of one batch entry, after the exchange, if there was one.
 struct Rectangle {
@@ -363,26 +364,13 @@ class Part {
   TileStep<T> step_{};
 };
 
-// How many parts along rows and columns one batch entry is cut into.
-struct Grid {
-  int64_t rows = 1, columns = 1;
-};
-
-Grid cut(int64_t m, int64_t n, int64_t parts, int64_t lanes) {
-  Grid best{1, 1};
-  double least = 0;
-  for (int64_t rows = 1; rows <= parts; ++rows) {
-    const int64_t columns = parts / rows;
-    // Work of the largest part, plus the packing that every part repeats.
-    const double r = static_cast<double>(ceil_div(m, rows));
-    const double c = static_cast<double>(ceil_div(ceil_div(n, lanes), columns) * lanes);
-    const double cost = r * c + 8 * (r + c);
-    if (least == 0 || cost < least) {
-      least = cost;
-      best = {rows, columns};
-    }
-  }
-  return best;
+// Panels of a left side that all batch entries have: a thread lays them out for its first entry.
+template <class T>
+Kept<T> shared_left(const Table<T>& kernels, const Problem<T>& p, const Tiling<T>& tiling) {
+  const auto bytes = static_cast<size_t>(p.m * p.order.terms()) * sizeof(T);
+  const bool is_packed = ceil_div(p.n, kernels.lanes * tiling.vectors) > kDirectPanels;
+  if (p.weights || p.left.batch_stride != 0 || tiling.swapped || !is_packed || bytes > kMostShared) return {};
+  return {.panels = static_cast<T*>(scratch(Slot::kWeights, bytes)), .right = false, .fill = true};
 }
 
 template <class T>
@@ -406,11 +394,14 @@ void execute(const KernelContext& ctx, Problem<T> p) {
     return std::min(size, ceil_div(size, unit) * part / count * unit);
   };
   ctx.pool->parallel_for(p.batch * per_batch, grain, [&](int64_t begin, int64_t end) {
+    Kept<T> shared;
+    if (per_batch == 1 && end - begin > 1 && p.kept == nullptr) shared = shared_left(kernels, p, tiling);
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t r = unit % per_batch / grid.columns, c = unit % grid.columns;
       const int64_t r0 = bound(p.m, r, grid.rows, row_unit), r1 = bound(p.m, r + 1, grid.rows, row_unit);
       const int64_t c0 = bound(p.n, c, grid.columns, column_unit), c1 = bound(p.n, c + 1, grid.columns, column_unit);
-      Part<T> part(kernels, p, tiling, unit / per_batch, kept.of(unit / per_batch, r, c));
+      Part<T> part(kernels, p, tiling, unit / per_batch, shared.panels ? shared : kept.of(unit / per_batch, r, c));
+      shared.fill = false;
       if (tiling.swapped)
         part.run({.row = c0, .rows = c1 - c0, .column = r0, .columns = r1 - r0});
       else

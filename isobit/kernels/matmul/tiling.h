@@ -106,4 +106,26 @@ Tiling<T> tiling_of(const Table<T>& kernels, const Problem<T>& p, int64_t m, int
   return best;
 }
 
+// How many parts along rows and columns one batch entry is cut into.
+struct Grid {
+  int64_t rows = 1, columns = 1;
+};
+
+inline Grid cut(int64_t m, int64_t n, int64_t parts, int64_t lanes) {
+  Grid best{1, 1};
+  double least = 0;
+  for (int64_t rows = 1; rows <= parts; ++rows) {
+    const int64_t columns = parts / rows;
+    // Work of the largest part, plus the packing that every part repeats.
+    const double r = static_cast<double>(ceil_div(m, rows));
+    const double c = static_cast<double>(ceil_div(ceil_div(n, lanes), columns) * lanes);
+    const double cost = r * c + 8 * (r + c);
+    if (least == 0 || cost < least) {
+      least = cost;
+      best = {rows, columns};
+    }
+  }
+  return best;
+}
+
 }  // namespace isobit::kernels::gemm
