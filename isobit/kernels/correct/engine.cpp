@@ -59,9 +59,13 @@ double bound_per_magnitude(const Tiling& tiling, Mutation mutation) {
 
 struct Buffers {
   LaidOut left, right;
+  int64_t ld;  // from row to row of both
   double* total;
   double* slice;
 };
+
+// Rows that are a multiple of 4 KiB apart take the same few places of a cache: 1.05 times the time of a product.
+int64_t apart(int64_t columns) { return columns % 64 == 0 ? columns + 8 : columns; }
 
 // The float64 product of a tile: its last slice in `slice`, the sum of the others in `total`; a single one in `total`.
 Status approximate(const CorrectContext& ctx, const Matrices& p, const Tiling& tiling, const Tile& tile,
@@ -80,11 +84,12 @@ Status approximate(const CorrectContext& ctx, const Matrices& p, const Tiling& t
       g.m = m, g.n = n, g.k = count;
       g.a = buffers.left.at(l), g.lda = buffers.left.ld();
       g.b = buffers.right.at(l), g.ldb = buffers.right.ld();
-      g.c = l == 0 ? buffers.total : buffers.slice, g.ldc = n;
+      g.c = l == 0 ? buffers.total : buffers.slice, g.ldc = buffers.ld;
       ISOBIT_RETURN_IF_ERROR(ctx.product->multiply(g));
       if (l == 0 || l + count == p.k) continue;
-      ctx.kernel.pool->parallel_for(m * n, 16384, [&](int64_t begin, int64_t end) {
-        loops.add(end - begin, buffers.slice + begin, buffers.total + begin);
+      ctx.kernel.pool->parallel_for(m, 16384 / n + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          loops.add(n, buffers.slice + i * buffers.ld, buffers.total + i * buffers.ld);
       });
     }
   }
@@ -111,7 +116,7 @@ void show_bounds(const FilterRow& r, int64_t i, int64_t j, int64_t count, BoundO
 // Rounds row i of a tile where the rounding is certain, and lists the rest.
 void filter_row(const Table& loops, const Matrices& p, const Tiling& tiling, const Tile& tile, const Buffers& buffers,
                 double gamma, const Instruments& instruments, int64_t i, std::vector<Undecided>& undecided) {
-  const int64_t row = (i - tile.i0) * tile.columns();
+  const int64_t row = (i - tile.i0) * buffers.ld;
   uint32_t flags[kFilterColumns];
   for (int64_t j = tile.j0; j < tile.j1;) {
     const int64_t same_run = p.place.columns - j % p.place.columns;
@@ -161,8 +166,9 @@ std::vector<Undecided> draw_sample(Watch& watch, const Matrices& p, const Tiling
   std::vector<Undecided> sample;
   for (const int64_t place : watch.draw(tile.rows() * tile.columns())) {
     const int64_t i = tile.i0 + place / tile.columns(), j = tile.j0 + place % tile.columns();
-    double x = buffers.total[place];
-    if (tiling.slices > 1) x += buffers.slice[place];
+    const int64_t at = (i - tile.i0) * buffers.ld + (j - tile.j0);
+    double x = buffers.total[at];
+    if (tiling.slices > 1) x += buffers.slice[at];
     if (p.row_bias != nullptr) x += static_cast<double>(p.row_bias[i]);
     if (p.column_bias != nullptr) x += static_cast<double>(p.column_bias[j]);
     sample.push_back({i, j, x});
@@ -233,9 +239,10 @@ Status run(const CorrectContext& ctx, const Matrices& p) {
     const Tiling tiling = tiling_of(p, ctx.instruments.mutation);
     Workspace own;
     Workspace& workspace = ctx.workspace != nullptr ? *ctx.workspace : own;
-    const size_t outputs = static_cast<size_t>(tiling.rows * tiling.columns);
     const Source left(ctx, p.left), right(ctx, p.right);
     Buffers buffers;
+    buffers.ld = apart(tiling.columns);
+    const auto outputs = static_cast<size_t>(tiling.rows * buffers.ld);
     buffers.left.source = &left;
     buffers.left.block = workspace.doubles(0, static_cast<size_t>(tiling.rows * tiling.block));
     buffers.right.source = &right;

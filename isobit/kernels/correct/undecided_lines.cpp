@@ -12,14 +12,6 @@ void UndecidedLines::assign(std::vector<int64_t> lines, int64_t first, int64_t l
   make_room();
 }
 
-void UndecidedLines::take(int64_t line) {
-  lines_.assign(1, line);
-  first_ = line;
-  index_.assign(1, 0);
-  make_room();
-  pack(0, 1);
-}
-
 void UndecidedLines::make_room() {
   direct_ = lines_.empty() || all_.contiguous(lines_[0]) != nullptr;
   const size_t elements = lines_.size() * static_cast<size_t>(k_);

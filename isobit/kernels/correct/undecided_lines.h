@@ -20,8 +20,6 @@ class UndecidedLines {
 
   // REQUIRES lines ascending, without repetition, in [first, last).
   void assign(std::vector<int64_t> lines, int64_t first, int64_t last);
-  // One line alone, packed as well.
-  void take(int64_t line);
   // Packs lines [first, last) of those assigned and describes them. Once for each; different lines may be packed at
   // the same time.
   void pack(int64_t first, int64_t last);

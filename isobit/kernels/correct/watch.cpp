@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <span>
 #include <tuple>
 
 #include "isobit/base/text.h"
@@ -79,6 +81,20 @@ void check_one(const Table& loops, const Looked& o, float written, Breaches& bre
   check_written(e, o.u, written, breaches);
 }
 
+// Items that are read together: columns of one row lie near each other.
+constexpr size_t kTogether = 16;
+
+// The lines of `side` that items need.
+template <class LineOf>
+void assign(UndecidedLines& lines, std::span<const size_t> items, const LaidOut& side, const LineOf& line_of) {
+  std::vector<int64_t> needed;
+  for (const size_t q : items) needed.push_back(line_of(q));
+  std::sort(needed.begin(), needed.end());
+  needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+  lines.assign(std::move(needed), side.first, side.last);
+  lines.pack(0, static_cast<int64_t>(lines.size()));
+}
+
 // Calls look(q, lines and bias, nonzero products and bias) for every item(q) of finite terms.
 template <class Item, class Look>
 void for_each_looked_at(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, const LaidOut& right,
@@ -87,20 +103,30 @@ void for_each_looked_at(const CorrectContext& ctx, const Matrices& p, const Laid
   const Table& loops = table_of(ctx.kernel.isa);
   statistics.sampled += static_cast<int64_t>(count);
   statistics.sampled_terms += static_cast<double>(count) * static_cast<double>(p.k);
-  ctx.kernel.pool->parallel_for(static_cast<int64_t>(count), 4096 / p.k + 1, [&](int64_t begin, int64_t end) {
-    UndecidedLines row(loops, p.left, Grids::kWithout), column(loops, p.right, Grids::kWithout);
-    for (int64_t q = begin; q < end; ++q) {
-      const Undecided& u = item(static_cast<size_t>(q));
-      UndecidedSum t = term_of(p, left, right, u);
-      if (!t.finite()) continue;  // whatever x is: special_value does not use it
-      row.take(u.i);
-      column.take(u.j);
-      t.a = row.at(0);
-      t.b = column.at(0);
-      const int64_t terms = common_bits(row.mask(0), column.mask(0), row.words()) + (t.bias != 0 ? 1 : 0);
-      look(static_cast<size_t>(q), t, terms);
-    }
-  });
+  std::vector<size_t> by_column(count);
+  std::iota(by_column.begin(), by_column.end(), size_t{0});
+  std::sort(by_column.begin(), by_column.end(), [&](size_t a, size_t b) { return item(a).j < item(b).j; });
+  const auto groups = static_cast<int64_t>((count + kTogether - 1) / kTogether);
+  ctx.kernel.pool->parallel_for(
+      groups, 4096 / p.k / static_cast<int64_t>(kTogether) + 1, [&](int64_t begin, int64_t end) {
+        UndecidedLines rows(loops, p.left, Grids::kWithout), columns(loops, p.right, Grids::kWithout);
+        for (int64_t g = begin; g < end; ++g) {
+          const size_t first = static_cast<size_t>(g) * kTogether;
+          const auto items = std::span<const size_t>(by_column).subspan(first, std::min(kTogether, count - first));
+          assign(rows, items, left, [&](size_t q) { return item(q).i; });
+          assign(columns, items, right, [&](size_t q) { return item(q).j; });
+          for (const size_t q : items) {
+            const Undecided& u = item(q);
+            UndecidedSum t = term_of(p, left, right, u);
+            if (!t.finite()) continue;  // whatever x is: special_value does not use it
+            const size_t row = rows.index_of(u.i), column = columns.index_of(u.j);
+            t.a = rows.at(row);
+            t.b = columns.at(column);
+            const int64_t common = common_bits(rows.mask(row), columns.mask(column), rows.words());
+            look(q, t, common + (t.bias != 0 ? 1 : 0));
+          }
+        }
+      });
 }
 
 }  // namespace

@@ -83,6 +83,18 @@ void Lines<T>::read_window(int64_t line, T* to) const {
   }
 }
 
+// What `lines` have in a row that is so far from the last one that the processor does not foresee it.
+template <class T>
+void prefetch_row(const T* row, std::span<const int64_t> lines, int64_t step) {
+  constexpr int64_t kCacheLine = 64 / sizeof(T);
+  int64_t last = INT64_MIN / 2;
+  for (const int64_t line : lines) {
+    if (line * step - last < kCacheLine) continue;
+    last = line * step;
+    __builtin_prefetch(row + last);
+  }
+}
+
 template <class T>
 void Lines<T>::read(std::span<const int64_t> lines, T* to) const {
   const Strides& s = side_.strides;
@@ -100,6 +112,7 @@ void Lines<T>::read(std::span<const int64_t> lines, T* to) const {
     const int64_t l1 = std::min(l0 + kAtOnce, side_.k);
     const T* at[kAtOnce];
     for (int64_t l = l0; l < l1; ++l) at[l - l0] = data_ + s.offset(l);
+    for (int64_t l = l1; l < std::min(l1 + kAtOnce, side_.k); ++l) prefetch_row(data_ + s.offset(l), lines, s.line);
     for (size_t q = 0; q < lines.size(); ++q) {
       T* line = to + static_cast<int64_t>(q) * side_.k;
       for (int64_t l = l0; l < l1; ++l) line[l] = at[l - l0][lines[q] * s.line];
