@@ -323,10 +323,17 @@ Expected<ReadyInference> ReadyInference::prepare(const InferenceRequest& request
 }
 
 Expected<ReadyInference::Run> ReadyInference::run(runtime::Observer* observer, runtime::Stage* stage) {
+  Run done;
+  ISOBIT_RETURN_IF_ERROR(run_into(done, observer, stage));
+  return done;
+}
+
+Status ReadyInference::run_into(Run& done, runtime::Observer* observer, runtime::Stage* stage) {
   std::vector<backends::Program::Feed> feeds;
   for (size_t i = 0; i < inputs().size(); ++i) feeds.emplace_back(graph().inputs()[i], inputs()[i].tensor);
   std::vector<Tensor> outputs(graph().outputs().size());
-  Run done;
+  for (size_t o = 0; o < done.outputs.size(); ++o) outputs[o] = std::move(done.outputs[o].tensor);
+  done.outputs.clear();
   const double begin = seconds_now();
   const Status ran = impl_->program->run(feeds, outputs, {.observer = observer, .stage = stage});
   done.seconds = seconds_now() - begin;
@@ -334,7 +341,7 @@ Expected<ReadyInference::Run> ReadyInference::run(runtime::Observer* observer, r
   for (size_t o = 0; o < outputs.size(); ++o) {
     done.outputs.push_back({graph().value(graph().outputs()[o]).name, std::move(outputs[o])});
   }
-  return done;
+  return {};
 }
 
 kernels::ConvKernel conv_kernel_of(const runtime::NodeRun& run) {
@@ -385,9 +392,10 @@ Expected<Inference> infer(const InferenceRequest& request, ReadyInference& ready
   ISOBIT_CHECK(request.repeat >= 1);
   Inference out;
   out.inputs = ready.inputs();
+  ReadyInference::Run done;  // runs after the first have the memory of the second
   for (int r = 0; r < request.repeat; ++r) {
     KernelsSeen seen(out.chosen, observer);
-    ISOBIT_TRY(ReadyInference::Run done, ready.run(r == 0 ? &seen : nullptr, stage));
+    ISOBIT_RETURN_IF_ERROR(ready.run_into(done, r == 0 ? &seen : nullptr, stage));
     out.seconds.push_back(done.seconds);
     if (r == 0) out.outputs = std::move(done.outputs);
     for (size_t o = 0; r > 0 && o < done.outputs.size(); ++o) {

@@ -79,6 +79,8 @@ class ReadyInference {
   };
   // Nothing is owned; null: none. A stage makes another inference of it than the model's.
   Expected<Run> run(runtime::Observer* observer = nullptr, runtime::Stage* stage = nullptr);
+  // The same, written over an earlier run where nobody else holds its outputs; those of an error are lost.
+  Status run_into(Run& done, runtime::Observer* observer = nullptr, runtime::Stage* stage = nullptr);
 
  private:
   struct Impl;
