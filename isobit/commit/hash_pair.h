@@ -15,7 +15,4 @@ struct TwoDigests {
 };
 TwoDigests sha256_pair(ByteView first, ByteView second);
 
-// Whether this processor hashes them at once.
-bool hashes_pairs_at_once();
-
 }  // namespace isobit::commit

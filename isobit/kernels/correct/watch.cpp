@@ -81,8 +81,9 @@ void check_one(const Table& loops, const Looked& o, float written, Breaches& bre
   check_written(e, o.u, written, breaches);
 }
 
-// Items that are read together: columns of one row lie near each other.
-constexpr size_t kTogether = 16;
+// Items that are read together, since columns of one row lie near each other; fewer where their lines are long, so that
+// what is read stays in a cache, and memory does not grow with the terms of several.
+constexpr int64_t kMostTogether = 16, kMostElements = int64_t{1} << 18;
 
 // The lines of `side` that items need.
 template <class LineOf>
@@ -106,27 +107,28 @@ void for_each_looked_at(const CorrectContext& ctx, const Matrices& p, const Laid
   std::vector<size_t> by_column(count);
   std::iota(by_column.begin(), by_column.end(), size_t{0});
   std::sort(by_column.begin(), by_column.end(), [&](size_t a, size_t b) { return item(a).j < item(b).j; });
-  const auto groups = static_cast<int64_t>((count + kTogether - 1) / kTogether);
-  ctx.kernel.pool->parallel_for(
-      groups, 4096 / p.k / static_cast<int64_t>(kTogether) + 1, [&](int64_t begin, int64_t end) {
-        UndecidedLines rows(loops, p.left, Grids::kWithout), columns(loops, p.right, Grids::kWithout);
-        for (int64_t g = begin; g < end; ++g) {
-          const size_t first = static_cast<size_t>(g) * kTogether;
-          const auto items = std::span<const size_t>(by_column).subspan(first, std::min(kTogether, count - first));
-          assign(rows, items, left, [&](size_t q) { return item(q).i; });
-          assign(columns, items, right, [&](size_t q) { return item(q).j; });
-          for (const size_t q : items) {
-            const Undecided& u = item(q);
-            UndecidedSum t = term_of(p, left, right, u);
-            if (!t.finite()) continue;  // whatever x is: special_value does not use it
-            const size_t row = rows.index_of(u.i), column = columns.index_of(u.j);
-            t.a = rows.at(row);
-            t.b = columns.at(column);
-            const int64_t common = common_bits(rows.mask(row), columns.mask(column), rows.words());
-            look(q, t, common + (t.bias != 0 ? 1 : 0));
-          }
-        }
-      });
+  const int64_t together = std::clamp<int64_t>(kMostElements / p.k, 1, kMostTogether);
+  const auto in_group = static_cast<size_t>(together);
+  const auto groups = static_cast<int64_t>((count + in_group - 1) / in_group);
+  ctx.kernel.pool->parallel_for(groups, 4096 / p.k / together + 1, [&](int64_t begin, int64_t end) {
+    UndecidedLines rows(loops, p.left, Grids::kWithout), columns(loops, p.right, Grids::kWithout);
+    for (int64_t g = begin; g < end; ++g) {
+      const size_t first = static_cast<size_t>(g) * in_group;
+      const auto items = std::span<const size_t>(by_column).subspan(first, std::min(in_group, count - first));
+      assign(rows, items, left, [&](size_t q) { return item(q).i; });
+      assign(columns, items, right, [&](size_t q) { return item(q).j; });
+      for (const size_t q : items) {
+        const Undecided& u = item(q);
+        UndecidedSum t = term_of(p, left, right, u);
+        if (!t.finite()) continue;  // whatever x is: special_value does not use it
+        const size_t row = rows.index_of(u.i), column = columns.index_of(u.j);
+        t.a = rows.at(row);
+        t.b = columns.at(column);
+        const int64_t common = common_bits(rows.mask(row), columns.mask(column), rows.words());
+        look(q, t, common + (t.bias != 0 ? 1 : 0));
+      }
+    }
+  });
 }
 
 }  // namespace

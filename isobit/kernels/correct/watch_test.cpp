@@ -181,6 +181,26 @@ TEST(Watch, NeverStopsALegalProduct) {
   }
 }
 
+// Lines so long that few of them, or one, are read together.
+TEST(Watch, SeesEveryOutputOfLongSums) {
+  ThreadPool pool(2);
+  const KernelContext kernel{best_isa(), &pool};
+  OffByALittle wrong(kernel);
+  OrderedProduct right(kernel);
+  for (const int64_t k : {int64_t{60'000}, int64_t{300'000}}) {
+    Case x = plain_case(3, 7, k);
+    for (size_t q = 0; q < x.a.size(); ++q) x.a[q] = static_cast<int64_t>(q) % k == k - 1 ? x.a[q] : 0;
+    Statistics statistics;
+    Watch every(1);
+    const Status done =
+        matmul({.kernel = kernel, .product = &right, .statistics = &statistics, .watch = &every}, x.args());
+    EXPECT_TRUE(done) << done.error().message;
+    EXPECT_EQ(statistics.sampled, 21);
+    Watch again(1);
+    expect_stopped(matmul({.kernel = kernel, .product = &wrong, .watch = &again}, x.args()), wrong.name());
+  }
+}
+
 TEST(Watch, SampleSeesAResultThatIsNotTheRoundingOfItsSum) {
   ThreadPool pool(1);
   const KernelContext kernel{best_isa(), &pool};
