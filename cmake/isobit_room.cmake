@@ -1,5 +1,6 @@
-# isobit_room(NAME [PLAIN] SOURCES ... DEPS ...)  a static library isobit_NAME, alias isobit::NAME; PLAIN: no time is
-#                                             spent in it, so that it is compiled quickly (isobit_plain)
+# isobit_room(NAME [PLAIN] SOURCES ... [APART ...] DEPS ...)  a static library isobit_NAME, alias isobit::NAME; PLAIN: no
+#                                             time is spent in it, so that it is compiled quickly (isobit_plain); APART:
+#                                             sources that are never compiled together with others (isobit_together)
 # isobit_by_isa(NAME FILE [FOR ISA FILE ...])  adds FILE to that library once for every instruction set of this machine,
 #                                             each time with its flags and with its enumerator of Isa as ISOBIT_ISA; for
 #                                             the sets behind FOR the file that follows, in place of the first
@@ -28,12 +29,21 @@ function(isobit_plain TARGET)
   target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
+# Some files of a room as one: what they include is parsed once for all of them. Names of their own must differ.
+function(isobit_together TARGET)
+  if(ISOBIT_TOGETHER)
+    set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 function(isobit_room NAME)
-  cmake_parse_arguments(A "PLAIN" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(A "PLAIN" "" "SOURCES;APART;DEPS" ${ARGN})
   if(A_SOURCES)
-    add_library(isobit_${NAME} STATIC ${A_SOURCES})
+    add_library(isobit_${NAME} STATIC ${A_SOURCES} ${A_APART})
+    set_source_files_properties(${A_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     target_link_libraries(isobit_${NAME} PUBLIC isobit_options ${A_DEPS})
     isobit_precompiled(isobit_${NAME} ROOM)
+    isobit_together(isobit_${NAME})
     if(A_PLAIN)
       isobit_plain(isobit_${NAME})
     endif()

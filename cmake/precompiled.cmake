@@ -1,8 +1,8 @@
 # isobit_precompiled(TARGET ROOM|TEST|CLI|FUZZ)   the target's sources find the commonest headers parsed
 #
-# Tests, fuzz targets and the commands always: their headers cost more than their code. The rooms only when ISOBIT_PCH
-# is on, in builds whose one use is to be run (sanitizers, the cross check): elsewhere they do without, so that every
-# file of the library is seen to include what it uses.
+# Tests, fuzz targets and the commands always: their headers cost more than their code. The rooms only when
+# ISOBIT_TOGETHER is on: the builds of benchmarks, of clang and for debugging do without, so that every file of the
+# library is seen to include what it uses.
 set(_isobit_std_headers <algorithm> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional>
   <span> <string> <utility> <vector> <tl/expected.hpp>)
 
@@ -24,7 +24,7 @@ function(_isobit_parsed_headers KIND LIBRARY)
   target_precompile_headers(isobit_headers_${KIND} PRIVATE ${_isobit_std_headers} ${ARGN})
 endfunction()
 
-if(ISOBIT_PCH OR NOT ISOBIT_CORE_ONLY)
+if(ISOBIT_TOGETHER OR NOT ISOBIT_CORE_ONLY)
   _isobit_parsed_headers(ROOM "")
 endif()
 # For those alone that use it: GCC reads all that was parsed into every file, which of JSON takes half a second.
@@ -36,7 +36,7 @@ if(ISOBIT_TESTS)
 endif()
 
 function(isobit_precompiled TARGET KIND)
-  if(KIND STREQUAL "ROOM" AND NOT ISOBIT_PCH)
+  if(KIND STREQUAL "ROOM" AND NOT ISOBIT_TOGETHER)
     return()
   endif()
   if(KIND STREQUAL "FUZZ")

@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MACHINES = ["aarch64", "riscv64"]
 TOOLS = ["cmake", "ninja", "protoc", "tar"]
-QUICK = ["-DCMAKE_BUILD_TYPE=Release", "-DISOBIT_PCH=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG"]
+QUICK = ["-DCMAKE_BUILD_TYPE=Release", "-DISOBIT_TOGETHER=ON", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG"]
 
 
 def skip(reason):

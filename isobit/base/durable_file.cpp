@@ -15,7 +15,7 @@
 namespace isobit {
 namespace {
 
-std::string reason(int error) { return std::strerror(error); }
+std::string cause(int error) { return std::strerror(error); }
 
 // Like rename(2), but fails with EEXIST where rename would replace. File systems that cannot do that in one call can
 // make links, or cannot do it at all.
@@ -38,7 +38,7 @@ Status rename_durably(const fs::path& from, const fs::path& to) {
     if (error == EEXIST) {
       return usage_error(text_of(to.string(), ": was made meanwhile and is not overwritten; choose another name"));
     }
-    return unavailable(text_of(to.string(), ": cannot make it: ", reason(error)));
+    return unavailable(text_of(to.string(), ": cannot make it: ", cause(error)));
   }
   return sync_folder(to.parent_path());
 }
@@ -60,10 +60,10 @@ Expected<DurableFile> DurableFile::create(const fs::path& path, const WriteOptio
   struct stat old {};
   const bool keeps_mode = options.replace && ::lstat(path.c_str(), &old) == 0;
   file.fd_ = Descriptor(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, options.mode));
-  if (!file.fd_) return unavailable(text_of(temporary.string(), ": cannot create: ", reason(errno)));
+  if (!file.fd_) return unavailable(text_of(temporary.string(), ": cannot create: ", cause(errno)));
   file.temporary_ = temporary;
   if (keeps_mode && ::fchmod(file.fd_.get(), old.st_mode & 0777) != 0) {
-    return unavailable(text_of(path.string(), ": cannot keep its mode: ", reason(errno)));
+    return unavailable(text_of(path.string(), ": cannot keep its mode: ", cause(errno)));
   }
   return file;
 }
@@ -96,7 +96,7 @@ Status DurableFile::append(ByteView data) {
 
 Status DurableFile::commit() {
   if (::fsync(fd_.get()) != 0) {
-    return unavailable(text_of(path_.string(), ": cannot make durable: ", reason(errno)));
+    return unavailable(text_of(path_.string(), ": cannot make durable: ", cause(errno)));
   }
   fd_.close();
   if (!replace_) {
@@ -105,7 +105,7 @@ Status DurableFile::commit() {
     return {};
   }
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    return unavailable(text_of(path_.string(), ": cannot replace: ", reason(errno)));
+    return unavailable(text_of(path_.string(), ": cannot replace: ", cause(errno)));
   }
   temporary_.clear();
   return sync_folder(path_.parent_path());

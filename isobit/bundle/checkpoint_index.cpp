@@ -7,14 +7,14 @@
 namespace isobit::bundle {
 namespace {
 
-constexpr std::string_view kTag = "isobit.checkpoint_index";
-constexpr uint32_t kVersion = 1;
+constexpr std::string_view kCheckpointIndexTag = "isobit.checkpoint_index";
+constexpr uint32_t kCheckpointIndexVersion = 1;
 constexpr size_t kChecksumBytes = 8;
 constexpr size_t kFieldBytes = 8 + 8 + 32 + 32;
 
 Bytes header() {
   ByteWriter writer;
-  write_frame(writer, kTag, kVersion);
+  write_frame(writer, kCheckpointIndexTag, kCheckpointIndexVersion);
   return writer.take();
 }
 

@@ -9,12 +9,12 @@
 namespace isobit::bundle {
 namespace {
 constexpr std::string_view kLogTag = "isobit.log_file";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kLogFileVersion = 1;
 }  // namespace
 
 Bytes log_header() {
   ByteWriter writer;
-  write_frame(writer, kLogTag, kVersion);
+  write_frame(writer, kLogTag, kLogFileVersion);
   return writer.take();
 }
 
@@ -24,7 +24,7 @@ Expected<LogScanner> LogScanner::begin(const ByteSource& source, const std::stri
   ISOBIT_TRY(const size_t size, source.read_at(0, header));
   header.resize(size);
   ByteReader reader(header, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kLogTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kLogTag, kLogFileVersion));
   scanner.read_.update(header);
   return scanner;
 }

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::string_view kTranscriptTag = "isobit.transcript_file";
 constexpr std::string_view kHeadsTag = "isobit.heads_file";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kRecordFileVersion = 1;
 constexpr size_t kChecksumBytes = 8;
 
 // Against accidents only; who tampers is stopped by the signatures.
 ByteView checksum_of(const commit::Digest& digest) { return ByteView(digest).first(kChecksumBytes); }
 
 Expected<verify::TranscriptRules> read_transcript_header(ByteReader& reader, ByteView data, const std::string& what) {
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kTranscriptTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kTranscriptTag, kRecordFileVersion));
   verify::TranscriptRules rules;
   ISOBIT_TRY(rules.steps, reader.u64("steps"));
   ISOBIT_TRY(rules.commit_every, reader.u64("commit_every"));
@@ -76,7 +76,7 @@ std::optional<ByteView> RecordCursor::next() {
 
 Bytes transcript_header(const verify::TranscriptRules& rules) {
   ByteWriter writer;
-  write_frame(writer, kTranscriptTag, kVersion);
+  write_frame(writer, kTranscriptTag, kRecordFileVersion);
   writer.u64(rules.steps);
   writer.u64(rules.commit_every);
   writer.u8(static_cast<uint8_t>(rules.loss_dtype));
@@ -88,7 +88,7 @@ Bytes transcript_header(const verify::TranscriptRules& rules) {
 
 Bytes heads_header() {
   ByteWriter writer;
-  write_frame(writer, kHeadsTag, kVersion);
+  write_frame(writer, kHeadsTag, kRecordFileVersion);
   return writer.take();
 }
 
@@ -129,7 +129,7 @@ TranscriptFile first_leaves(const TranscriptFile& file, uint64_t leaves) {
 
 Expected<HeadsFile> decode_heads_file(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kHeadsTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kHeadsTag, kRecordFileVersion));
   const size_t header = reader.offset();
   HeadsFile file;
   RecordCursor records(data.subspan(header), verify::kMaxLeafBytes);

@@ -46,10 +46,10 @@ void print_table(const std::vector<Cells>& rows, const Console& console) {
   }
 }
 
-void print_rows(const char* what, const std::vector<Row>& rows, const Profile& p, const MachinePace& pace,
-                const Console& console) {
+void print_rows(const char* what, const std::string& unit, const std::vector<Row>& rows, const Profile& p,
+                const MachinePace& pace, const Console& console) {
   std::vector<Cells> table = {
-      {what, "nodes", "ms a step", "of the step", "GFLOP/s", "of the peak", "GB/s", "of memory"}};
+      {what, "nodes", "ms a " + unit, "of the " + unit, "GFLOP/s", "of the peak", "GB/s", "of memory"}};
   for (const Row& r : rows) {
     const bool counts = r.work.operations > 0;
     table.push_back({r.name, text_of(r.nodes), number(1e3 * r.seconds, "%.3f"), share(r.seconds, p.step),
@@ -119,8 +119,9 @@ nlohmann::ordered_json named_track(const char* kind, int track, const char* name
 
 }  // namespace
 
-ProfileReport::ProfileReport(const platform::Platform& platform, const std::string& trace)
+ProfileReport::ProfileReport(const platform::Platform& platform, std::string unit, const std::string& trace)
     : threads_(platform.threads),
+      unit_(std::move(unit)),
       trace_(trace),
       pace_(lab::profile::measure_pace(platform, monotonic_seconds)),
       profiler_(platform, monotonic_seconds, trace.empty() ? 0 : kMostSpans) {}
@@ -159,18 +160,22 @@ void ProfileReport::add_to(nlohmann::ordered_json& document) const {
 
 void ProfileReport::print(const Console& console) const {
   const Profile p = profiler_.profile();
-  if (p.steps == 0) return console.line("profile       no step was computed");
-  console.line(text_of(
-      "profile       ", number(1e3 * p.step, "%.3g"), " ms a step, the average of ", p.steps, ": batch ",
-      share(p.batch, p.step), ", operators ", share(p.kernels, p.step), ", rounding and log ", share(p.stages, p.step),
-      p.again > 0 ? text_of(", computing again ", share(p.again, p.step)) : "", ", the rest ", share(p.rest, p.step)));
-  console.line(text_of("between       ", number(1e3 * p.between, "%.3g"),
-                       " ms from one step to the next: commitments, heads, checkpoints, scores"));
+  if (p.steps == 0) return console.line(text_of("profile       no ", unit_, " was computed"));
+  const auto part = [&](const char* what, double seconds) {
+    return seconds > 0 ? text_of(", ", what, " ", share(seconds, p.step)) : std::string();
+  };
+  console.line(text_of("profile       ", number(1e3 * p.step, "%.3g"), " ms a ", unit_, ", the average of ", p.steps,
+                       ": operators ", share(p.kernels, p.step), part("batch", p.batch),
+                       part("rounding and log", p.stages), part("computing again", p.again), part("the rest", p.rest)));
+  if (unit_ == "step") {
+    console.line(text_of("between       ", number(1e3 * p.between, "%.3g"),
+                         " ms from one step to the next: commitments, heads, checkpoints, scores"));
+  }
   console.line(text_of("this machine  ", number(1e-9 * pace_.float32, "%.0f"), " GFLOP/s in float32, ",
                        number(1e-9 * pace_.float64, "%.0f"), " in float64, memory ", number(1e-9 * pace_.bytes, "%.1f"),
                        " GB/s, measured on ", threads_, threads_ == 1 ? " thread" : " threads"));
-  print_rows("operator", rows_by_operator(p, pace_), p, pace_, console);
-  print_rows("kernel", rows_by_kernel(p, pace_), p, pace_, console);
+  print_rows("operator", unit_, rows_by_operator(p, pace_), p, pace_, console);
+  print_rows("kernel", unit_, rows_by_kernel(p, pace_), p, pace_, console);
   console.line("");
   if (!trace_.empty()) {
     console.line(text_of("trace         ", trace_.string(), "   (open it in ui.perfetto.dev or chrome://tracing)"));

@@ -1,4 +1,5 @@
-// 'isobit train --profile': where the time of the steps goes, as a table, as JSON and as a trace.
+// 'isobit train --profile' and 'isobit run --profile': where the time of steps or runs goes, as a table, as JSON and,
+// of a training, as a trace.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,12 +15,14 @@ namespace isobit::cli {
 
 class ProfileReport {
  public:
-  // Measures the machine. `trace`: a file for what happened when (the trace event format, which Perfetto and Chromium
-  // open); empty: none.
-  ProfileReport(const platform::Platform& platform, const std::string& trace);
+  // Measures the machine. `unit`: what is done several times, "step" or "run". `trace`: a file for what happened when
+  // (the trace event format, which Perfetto and Chromium open); empty: none.
+  ProfileReport(const platform::Platform& platform, std::string unit, const std::string& trace = "");
 
   // Every step of this conduct is observed. REQUIRES that this outlives it.
   void watch(run::Conduct& conduct);
+  // For whoever runs by itself what this is to report (lab::infer).
+  lab::profile::Profiler& profiler() { return profiler_; }
 
   void add_to(nlohmann::ordered_json& document) const;  // "profile"
   void print(const Console& console) const;
@@ -28,6 +31,7 @@ class ProfileReport {
 
  private:
   const int threads_;
+  const std::string unit_;
   const fs::path trace_;
   const lab::profile::MachinePace pace_;
   lab::profile::Profiler profiler_;

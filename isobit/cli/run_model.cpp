@@ -8,6 +8,7 @@
 #include "isobit/cli/limits.h"
 #include "isobit/cli/model_inputs.h"
 #include "isobit/cli/own_files.h"
+#include "isobit/cli/profile_report.h"
 #include "isobit/cli/receipt.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/formats/npy.h"
@@ -23,6 +24,7 @@ struct Options {
   ReceiptOptions receipt;
   std::string max_tensor;
   std::optional<uint64_t> repeat, max_trips;
+  bool profile = false;
   LimitOptions limits;
 };
 
@@ -142,7 +144,9 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const lab::InferenceRequest request, request_of(o, limits));
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_folder(o.out));
   ISOBIT_TRY(const std::optional<ReceiptWriter> writer, receipt_writer(o.receipt, o.arithmetic, console));
+  if (o.profile && writer) return usage_error("--profile: goes without --receipt");
   Deadline deadline(o.limits, console);
+  const auto profile = o.profile ? std::make_unique<ProfileReport>(p, "run") : nullptr;
   platform::Engine engine(p);
   std::optional<verify::InferenceReceipt> receipt;
   lab::Inference done;
@@ -151,7 +155,8 @@ Expected<int> run(const Options& o, Console& console) {
     receipt = std::move(both.receipt);
     done = std::move(both.inference);
   } else {
-    ISOBIT_TRY(done, lab::infer(request, engine));
+    ISOBIT_TRY(lab::ReadyInference ready, lab::ReadyInference::prepare(request, engine));
+    ISOBIT_TRY(done, lab::infer(request, ready, nullptr, nullptr, profile ? &profile->profiler() : nullptr));
   }
   deadline.finish();
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(write_outputs(o.out, done.outputs, engine.pool()));
@@ -173,6 +178,7 @@ Expected<int> run(const Options& o, Console& console) {
   }
   if (receipt) document["receipt"] = receipt_json(*receipt, o.receipt.file);
   if (!p.algorithm.empty()) document["chosen"] = described(done.chosen);
+  if (profile) profile->add_to(document);
   console.document(json_text(document));
   print_tensors("input         ", document["inputs"], console);
   print_tensors("output        ", document["outputs"], console);
@@ -189,6 +195,7 @@ Expected<int> run(const Options& o, Console& console) {
     console.line(
         text_of("wrote         ", done.outputs.size(), done.outputs.size() == 1 ? " file in " : " files in ", o.out));
   if (receipt) print_receipt(*receipt, o.receipt.file, console);
+  if (profile) profile->print(console);
   return kAgreed;
 }
 
@@ -201,6 +208,7 @@ void add_run(Commands& commands) {
                             "  isobit run model.onnx --input ids=ids.npy --input mask=mask.npy --out outputs\n"
                             "  isobit run model.onnx --input image.npy --out outputs --receipt image.receipt\n"
                             "  isobit run model.onnx --dim batch=8 --seed 3 --platform ordered@portable --repeat 5\n"
+                            "  isobit run model.onnx --repeat 10 --profile\n"
                             "  isobit run model.onnx --arithmetic float32 --platform openblas/1t+winograd4\n");
   c.positional("MODEL.onnx", o->model, "the model");
   add_model_input_options(c, o->inputs);
@@ -209,6 +217,7 @@ void add_run(Commands& commands) {
   c.option("-o,--out", "FOLDER", o->out, "write the outputs there as .npy files");
   add_receipt_options(c, o->receipt);
   c.option("--repeat", "N", o->repeat, "run it N times, check that the bits stay, and say the median time");
+  c.flag("--profile", o->profile, "show where the time goes, by operator and by kernel (of all runs but the first)");
   c.option("--max-tensor", "BYTES", o->max_tensor,
            "refuse a larger tensor, given, drawn or made by a node (default: --max-memory)");
   c.option("--max-trips", "N", o->max_trips, "refuse more trips of all loops of a run together (default: 1048576)");

@@ -36,7 +36,7 @@ Expected<int> run(const Options& o, Console& console) {
       ISOBIT_RETURN_IF_ERROR(check_output(o.trace, false));
       ISOBIT_RETURN_IF_ERROR(check_apart({{"--metrics", o.metrics}, {"--trace", o.trace}}, {}));
     }
-    profile = std::make_unique<ProfileReport>(request.platform, o.trace);
+    profile = std::make_unique<ProfileReport>(request.platform, "step", o.trace);
     profile->watch(request.conduct);
     return {};
   };

@@ -8,12 +8,12 @@ namespace {
 // Each encoding starts with its tag and version, so that one kind is never read as another.
 constexpr std::string_view kInclusionTag = "isobit.inclusion-proof", kConsistencyTag = "isobit.consistency-proof",
                            kSeveralTag = "isobit.multi-proof";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kMerkleCodecVersion = 1;
 
 ByteWriter start(std::string_view tag) {
   ByteWriter out;
   out.text(tag);
-  out.u32(kVersion);
+  out.u32(kMerkleCodecVersion);
   return out;
 }
 
@@ -21,8 +21,9 @@ Status read_start(ByteReader& in, std::string_view tag) {
   ISOBIT_TRY(const std::string found, in.text("tag", 64));
   if (found != tag) return in.fail("tag", text_of("found another kind of object, expected ", tag));
   ISOBIT_TRY(const uint32_t version, in.u32("version"));
-  if (version != kVersion) {
-    return in.fail("version", text_of("found ", version, ", expected ", kVersion, "; a newer isobit may read it"));
+  if (version != kMerkleCodecVersion) {
+    return in.fail("version",
+                   text_of("found ", version, ", expected ", kMerkleCodecVersion, "; a newer isobit may read it"));
   }
   return {};
 }

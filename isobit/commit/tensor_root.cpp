@@ -9,7 +9,7 @@ namespace isobit::commit {
 namespace {
 
 constexpr std::string_view kHeaderTag = "isobit.tensor-header", kRootTag = "isobit.tensor-root";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kTensorRootVersion = 1;
 constexpr size_t kLeafHead = kTileHead;
 constexpr size_t kMaxTile = kTileSide * kTileSide * 8;
 
@@ -99,7 +99,7 @@ Digest tensor_header(std::string_view name, DType dtype, const Shape& shape, Ten
   for (int64_t dim : shape.dims()) out.i64(dim);
   out.u8(flat ? 0 : 1);
   out.u32(flat ? 0 : static_cast<uint32_t>(layout.split));
-  return tagged_hash(kHeaderTag, kVersion, out.view());
+  return tagged_hash(kHeaderTag, kTensorRootVersion, out.view());
 }
 
 Digest TensorRoot::digest() const {
@@ -107,7 +107,7 @@ Digest TensorRoot::digest() const {
   out.fixed(header);
   out.u64(tiles.size);
   out.fixed(tiles.root);
-  return tagged_hash(kRootTag, kVersion, out.view());
+  return tagged_hash(kRootTag, kTensorRootVersion, out.view());
 }
 
 Bytes tile_bytes(const Digest& header, const Tensor& tensor, TensorLayout layout, int64_t tile) {

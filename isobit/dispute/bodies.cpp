@@ -9,7 +9,7 @@
 namespace isobit::dispute {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kBodiesVersion = 1;
 constexpr auto kTags = std::to_array<std::string_view>(
     {"isobit.dispute.challenge", "isobit.dispute.steps", "isobit.dispute.values", "isobit.dispute.tiles",
      "isobit.dispute.parts", "isobit.dispute.leaf", "isobit.dispute.node", "isobit.dispute.states",
@@ -333,7 +333,7 @@ std::string_view name_of_body(size_t alternative) {
 
 Bytes encode(const Body& body) {
   ByteWriter w;
-  write_frame(w, kTags[body.index()], kVersion);
+  write_frame(w, kTags[body.index()], kBodiesVersion);
   std::visit([&w](const auto& b) { write_body(w, b); }, body);
   return w.take();
 }
@@ -342,7 +342,7 @@ Expected<Body> decode_body(ByteView data, size_t expected, const verify::Transcr
                            const std::string& what) {
   ISOBIT_CHECK(expected < kTags.size());
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kTags[expected], kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kTags[expected], kBodiesVersion));
   ISOBIT_TRY(Body body, read_body(r, expected, rules, what));
   ISOBIT_RETURN_IF_ERROR(r.finish());
   return body;
@@ -350,7 +350,7 @@ Expected<Body> decode_body(ByteView data, size_t expected, const verify::Transcr
 
 Bytes state_leaf(uint64_t chunk, const judge::State& state) {
   ByteWriter w;
-  write_frame(w, kStateTag, kVersion);
+  write_frame(w, kStateTag, kBodiesVersion);
   w.u64(chunk);
   write_state(w, state);
   return w.take();
@@ -358,7 +358,7 @@ Bytes state_leaf(uint64_t chunk, const judge::State& state) {
 
 Expected<judge::State> read_state_leaf(ByteView leaf, uint64_t chunk, const std::string& what) {
   ByteReader r(leaf, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kStateTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kStateTag, kBodiesVersion));
   ISOBIT_TRY(const uint64_t found, r.u64("chunk"));
   if (found != chunk) return r.fail("chunk", text_of("found ", found, ", expected ", chunk));
   ISOBIT_TRY(judge::State state, read_state(r));

@@ -7,7 +7,7 @@ namespace isobit::dispute {
 namespace {
 
 constexpr std::string_view kEquivocationTag = "isobit.dispute-equivocation";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kClosingVersion = 1;
 
 Bytes signed_bytes(const Closing& c, const verify::EngagementTerms& terms) {
   ByteWriter w;
@@ -15,7 +15,7 @@ Bytes signed_bytes(const Closing& c, const verify::EngagementTerms& terms) {
   w.fixed(c.history);
   w.u8(static_cast<uint8_t>(c.outcome));
   return commit::signed_payload(kClosingTag, terms.job_root, terms.run_id, *terms.referee_key, c.turn,
-                                commit::tagged_hash(kClosingTag, kVersion, w.view()));
+                                commit::tagged_hash(kClosingTag, kClosingVersion, w.view()));
 }
 
 }  // namespace
@@ -49,14 +49,14 @@ Status verify_closing(const Closing& closing, const verify::EngagementTerms& ter
 
 Bytes encode(const Equivocation& e) {
   ByteWriter w;
-  write_frame(w, kEquivocationTag, kVersion);
+  write_frame(w, kEquivocationTag, kClosingVersion);
   for (const Statement& s : e.statements) write(w, s);
   return w.take();
 }
 
 Expected<Equivocation> decode_equivocation(ByteView data, const std::string& what) {
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kEquivocationTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kEquivocationTag, kClosingVersion));
   Equivocation e;
   for (Statement& s : e.statements) {
     ISOBIT_TRY(s, read_statement(r));
@@ -67,7 +67,7 @@ Expected<Equivocation> decode_equivocation(ByteView data, const std::string& wha
 
 Bytes encode(const Closing& c) {
   ByteWriter w;
-  write_frame(w, kClosingTag, kVersion);
+  write_frame(w, kClosingTag, kClosingVersion);
   w.fixed(c.challenger.bytes);
   w.u64(c.turn);
   w.fixed(c.history);
@@ -78,7 +78,7 @@ Bytes encode(const Closing& c) {
 
 Expected<Closing> decode_closing(ByteView data, const std::string& what) {
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kClosingTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kClosingTag, kClosingVersion));
   Closing c;
   ISOBIT_TRY(c.challenger, commit::read_key(r, "challenger"));
   ISOBIT_TRY(c.turn, r.u64("turn"));

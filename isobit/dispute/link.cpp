@@ -6,7 +6,7 @@
 namespace isobit::dispute {
 namespace {
 
-constexpr uint32_t kVersion = 2, kRestartVersion = 1;
+constexpr uint32_t kLinkVersion = 2, kRestartVersion = 1;
 
 void write_question(ByteWriter& w, const Question& q) {
   w.u64(q.turn);
@@ -53,7 +53,7 @@ Expected<Question> read_question(ByteReader& r) {
 
 // All but the signature.
 void write_unsigned(ByteWriter& w, const Asked& a) {
-  write_frame(w, kQuestionTag, kVersion);
+  write_frame(w, kQuestionTag, kLinkVersion);
   w.fixed(a.challenger.bytes);
   write_question(w, a.question);
   w.u64(a.said.size());
@@ -67,7 +67,7 @@ Bytes signed_bytes(const Asked& a, const verify::EngagementTerms& terms) {
   ByteWriter w;
   write_unsigned(w, a);
   return commit::signed_payload(kQuestionTag, terms.job_root, terms.run_id, *terms.referee_key, a.question.turn,
-                                commit::tagged_hash(kQuestionTag, kVersion, w.view()));
+                                commit::tagged_hash(kQuestionTag, kLinkVersion, w.view()));
 }
 
 Bytes signed_bytes(const Restart& s, const verify::EngagementTerms& terms) {
@@ -113,7 +113,7 @@ Bytes encode(const Asked& asked) {
 
 Expected<Asked> decode_question(ByteView data, const std::string& what) {
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kQuestionTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kQuestionTag, kLinkVersion));
   Asked a;
   ISOBIT_TRY(a.challenger, commit::read_key(r, "challenger"));
   ISOBIT_TRY(a.question, read_question(r));

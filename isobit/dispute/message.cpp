@@ -6,15 +6,15 @@
 namespace isobit::dispute {
 namespace {
 
-constexpr std::string_view kTag = "isobit.dispute-message", kHistoryTag = "isobit.dispute-history";
-constexpr uint32_t kVersion = 1;
+constexpr std::string_view kMessageTag = "isobit.dispute-message", kHistoryTag = "isobit.dispute-history";
+constexpr uint32_t kMessageVersion = 1;
 
 Bytes signed_bytes(const Statement& s, const verify::EngagementTerms& terms) {
   ByteWriter w;
   w.fixed(s.history);
   w.fixed(s.body);
-  return commit::signed_payload(kTag, terms.job_root, terms.run_id, s.key, s.turn,
-                                commit::tagged_hash(kTag, kVersion, w.view()));
+  return commit::signed_payload(kMessageTag, terms.job_root, terms.run_id, s.key, s.turn,
+                                commit::tagged_hash(kMessageTag, kMessageVersion, w.view()));
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ commit::Digest first_history(const verify::EngagementTerms& terms, const commit:
   w.fixed(terms.job_root);
   w.fixed(terms.run_id);
   w.fixed(challenger.bytes);
-  return commit::tagged_hash(kHistoryTag, kVersion, w.view());
+  return commit::tagged_hash(kHistoryTag, kMessageVersion, w.view());
 }
 
 commit::Digest next_history(const commit::Digest& history, Party party, const commit::Digest& body) {
@@ -56,7 +56,7 @@ commit::Digest next_history(const commit::Digest& history, Party party, const co
   w.fixed(history);
   w.u8(static_cast<uint8_t>(party));
   w.fixed(body);
-  return commit::tagged_hash(kHistoryTag, kVersion, w.view());
+  return commit::tagged_hash(kHistoryTag, kMessageVersion, w.view());
 }
 
 Message sign_message(uint64_t turn, const commit::Digest& history, Bytes body, const verify::EngagementTerms& terms,
@@ -76,7 +76,7 @@ uint64_t max_message_bytes(bool is_list, const verify::EngagementTerms& terms) {
 
 Bytes encode(const Message& m) {
   ByteWriter w;
-  write_frame(w, kTag, kVersion);
+  write_frame(w, kMessageTag, kMessageVersion);
   w.u64(m.turn);
   w.fixed(m.history);
   w.fixed(m.key.bytes);
@@ -87,7 +87,7 @@ Bytes encode(const Message& m) {
 
 Expected<Message> decode_message(ByteView data, const std::string& what) {
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kMessageTag, kMessageVersion));
   Message m;
   ISOBIT_TRY(m.turn, r.u64("turn"));
   ISOBIT_TRY(m.history, commit::read_digest(r, "history"));

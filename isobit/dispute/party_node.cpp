@@ -8,7 +8,7 @@ namespace isobit::dispute {
 namespace {
 
 constexpr std::string_view kGivenTag = "isobit.dispute-given";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kPartyNodeVersion = 1;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ Status PartyNode::restore(ByteView saved) {
 
 Expected<PartyNode::Given> PartyNode::read_given(ByteView entry) const {
   ByteReader r(entry, text_of("saved answer ", given_.size()));
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kGivenTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kGivenTag, kPartyNodeVersion));
   ISOBIT_TRY(const ByteView asked, r.bytes("question", entry.size()));
   ISOBIT_TRY(const ByteView bytes, r.bytes("answer", entry.size()));
   ISOBIT_RETURN_IF_ERROR(r.finish());
@@ -92,7 +92,7 @@ std::vector<Bytes> PartyNode::take_question(const Asked& asked) {
   const Bytes said = encode(*body);
   Given given{q, encode(sign_message(q.turn, q.history, said, terms_, role_.key)), commit::sha256(said)};
   ByteWriter entry;
-  write_frame(entry, kGivenTag, kVersion);
+  write_frame(entry, kGivenTag, kPartyNodeVersion);
   entry.bytes(encode(asked));
   entry.bytes(given.message);
   const Bytes kept = saved_entry(entry.view());

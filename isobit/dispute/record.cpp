@@ -7,7 +7,7 @@
 namespace isobit::dispute {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kRecordVersion = 1;
 constexpr uint64_t kMaxEnding = 1 << 10;
 
 // Whose game it is, by whatever the record holds that says so.
@@ -33,7 +33,7 @@ Status end_by(const Closing& closing, Referee& referee) {
 
 Bytes encode(const Record& record) {
   ByteWriter w;
-  write_frame(w, record.receipt ? kReceiptRecordTag : kRecordTag, kVersion);
+  write_frame(w, record.receipt ? kReceiptRecordTag : kRecordTag, kRecordVersion);
   write_agreement(w, record.engagement, record.receipt);
   write_messages(w, record.messages);
   w.u8(static_cast<uint8_t>(record.ending.index()));
@@ -46,7 +46,7 @@ Expected<Record> decode_record(ByteView data, const std::string& what) {
   ByteReader r(data, what);
   if (data.size() > kMaxRecordBytes) return r.fail("size", text_of("is over ", kMaxRecordBytes, " bytes"));
   const bool of_receipt = has_tag(data, kReceiptRecordTag);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, of_receipt ? kReceiptRecordTag : kRecordTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, of_receipt ? kReceiptRecordTag : kRecordTag, kRecordVersion));
   Record record;
   ISOBIT_RETURN_IF_ERROR(read_agreement(r, of_receipt, what, record.engagement, record.receipt));
   ISOBIT_TRY(record.messages, read_messages(r));

@@ -8,7 +8,7 @@ namespace isobit::dispute {
 namespace {
 
 constexpr std::string_view kKeptTag = "isobit.dispute-kept";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kRefereeNodeVersion = 1;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ Status RefereeNode::restore(ByteView saved) {
 // text tag, u32 version, u8 kind, bytes. An error: nothing of it counts.
 Status RefereeNode::restore_entry(ByteView entry) {
   ByteReader r(entry, "saved dispute");
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kKeptTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kKeptTag, kRefereeNodeVersion));
   ISOBIT_TRY(const uint8_t kind, r.u8("kind"));
   ISOBIT_TRY(const ByteView bytes, r.bytes("what counted", entry.size()));
   ISOBIT_RETURN_IF_ERROR(r.finish());
@@ -73,7 +73,7 @@ Status RefereeNode::restore_entry(ByteView entry) {
 
 void RefereeNode::keep(Kept kind, ByteView bytes) {
   ByteWriter entry;
-  write_frame(entry, kKeptTag, kVersion);
+  write_frame(entry, kKeptTag, kRefereeNodeVersion);
   entry.u8(static_cast<uint8_t>(kind));
   entry.bytes(bytes);
   const Bytes more = saved_entry(entry.view());

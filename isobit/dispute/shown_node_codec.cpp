@@ -8,9 +8,9 @@
 namespace isobit::dispute {
 namespace {
 
-constexpr std::string_view kTag = "isobit.shown-node";
-constexpr uint32_t kVersion = 1;
-constexpr uint64_t kMaxPart = 1 << 20, kMaxName = 1 << 16;
+constexpr std::string_view kShownNodeCodecTag = "isobit.shown-node";
+constexpr uint32_t kShownNodeCodecVersion = 1;
+constexpr uint64_t kMaxNodePart = 1 << 20, kMaxNodeName = 1 << 16;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void write(ByteWriter& w, const ShownConstant& c) {
 
 Expected<ShownConstant> read_constant(ByteReader& r) {
   ShownConstant c;
-  ISOBIT_TRY(c.identity.name, r.text("name of a constant", kMaxName));
+  ISOBIT_TRY(c.identity.name, r.text("name of a constant", kMaxNodeName));
   ISOBIT_TRY(verify::TensorType type, verify::read_tensor_type(r));
   c.identity.dtype = type.dtype;
   c.identity.dims = std::move(type.dims);
@@ -46,7 +46,7 @@ Expected<ShownConstant> read_constant(ByteReader& r) {
 
 Bytes encode(const ShownNode& shown) {
   ByteWriter w;
-  write_frame(w, kTag, kVersion);
+  write_frame(w, kShownNodeCodecTag, kShownNodeCodecVersion);
   w.bytes(verify::encode(shown.node));
   w.u64(shown.producers.size());
   for (const verify::GraphNodeProof& p : shown.producers) w.bytes(verify::encode(p));
@@ -73,13 +73,13 @@ Bytes encode(const ShownNode& shown) {
 
 Expected<ShownNode> decode_shown_node(ByteView data, const std::string& what) {
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kShownNodeCodecTag, kShownNodeCodecVersion));
   ShownNode shown;
-  ISOBIT_TRY(const ByteView node, r.bytes("node", kMaxPart));
+  ISOBIT_TRY(const ByteView node, r.bytes("node", kMaxNodePart));
   ISOBIT_TRY(shown.node, verify::decode_graph_node_proof(node, what + ", node"));
   ISOBIT_TRY(const uint64_t producers, r.u64("producers"));
   for (uint64_t i = 0; i < producers; ++i) {
-    ISOBIT_TRY(const ByteView bytes, r.bytes("producer", kMaxPart));
+    ISOBIT_TRY(const ByteView bytes, r.bytes("producer", kMaxNodePart));
     ISOBIT_TRY(verify::GraphNodeProof producer, verify::decode_graph_node_proof(bytes, what + ", producer"));
     if (i > 0 && shown.producers.back().node.index >= producer.node.index) {
       return r.fail("producer", "the producers are not in the order of the graph");
@@ -88,7 +88,7 @@ Expected<ShownNode> decode_shown_node(ByteView data, const std::string& what) {
   }
   ISOBIT_TRY(const bool has_head, r.boolean("head"));
   if (has_head) {
-    ISOBIT_TRY(const ByteView head, r.bytes("head", kMaxPart));
+    ISOBIT_TRY(const ByteView head, r.bytes("head", kMaxNodePart));
     ISOBIT_TRY(shown.head, verify::decode_graph_head(head, what + ", head"));
   }
   ISOBIT_TRY(const uint64_t constants, r.u64("constants"));
@@ -102,13 +102,13 @@ Expected<ShownNode> decode_shown_node(ByteView data, const std::string& what) {
     ISOBIT_TRY(const int64_t id, r.i64("value"));
     ShownFrozen one;
     ISOBIT_TRY(one.tensor_root, commit::read_digest(r, "tensor root"));
-    ISOBIT_TRY(const ByteView proof, r.bytes("path", kMaxName));
+    ISOBIT_TRY(const ByteView proof, r.bytes("path", kMaxNodeName));
     ISOBIT_TRY(one.inclusion, commit::decode_inclusion_proof(proof, what + ", path"));
     ISOBIT_RETURN_IF_ERROR(insert_next(r, shown.frozen, id, std::move(one)));
   }
   ISOBIT_TRY(const uint64_t tensors, r.u64("tensors"));
   for (uint64_t i = 0; i < tensors; ++i) {
-    ISOBIT_TRY(std::string name, r.text("attribute", kMaxName));
+    ISOBIT_TRY(std::string name, r.text("attribute", kMaxNodeName));
     ISOBIT_TRY(ShownConstant tensor, read_constant(r));
     ISOBIT_RETURN_IF_ERROR(insert_next(r, shown.tensors, std::move(name), std::move(tensor)));
   }

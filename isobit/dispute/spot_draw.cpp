@@ -8,7 +8,7 @@ namespace {
 using Entry = train::TraceEntry;
 
 constexpr std::string_view kDrawTag = "isobit.spot-draw";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kSpotDrawVersion = 1;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ uint64_t SpotDraw::below(uint64_t n, const commit::Digest& history) {
     w.bytes(seed_);
     w.fixed(history);
     w.u64(next_++);
-    const commit::Digest digest = commit::tagged_hash(kDrawTag, kVersion, w.view());
+    const commit::Digest digest = commit::tagged_hash(kDrawTag, kSpotDrawVersion, w.view());
     uint64_t x = 0;
     for (size_t i = 0; i < 8; ++i) x |= uint64_t{digest[i]} << (8 * i);
     if (x < fair) return x % n;

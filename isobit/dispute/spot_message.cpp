@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kQuestionTag = "isobit.spot.question", kHistoryTag = "isobit.spot.history";
 constexpr std::array<std::string_view, std::variant_size_v<SpotAnswer>> kTags = {
     "isobit.spot.steps", "isobit.spot.values", "isobit.spot.element", "isobit.spot.chunk", "isobit.spot.inference"};
-constexpr uint32_t kVersion = 1, kQuestionVersion = 2;
+constexpr uint32_t kSpotMessageVersion = 1, kQuestionVersion = 2;
 constexpr uint64_t kMaxLeaf = 1 << 16, kMaxProof = 1 << 13;
 
 void write_part(ByteWriter& w, const Body& body) { w.bytes(encode(body)); }
@@ -215,21 +215,23 @@ commit::Digest first_spot_history(const verify::EngagementTerms& terms) {
   ByteWriter w;
   w.fixed(terms.job_root);
   w.fixed(terms.run_id);
-  return commit::tagged_hash(kHistoryTag, kVersion, w.view());
+  return commit::tagged_hash(kHistoryTag, kSpotMessageVersion, w.view());
 }
 
-commit::Digest spot_history_of(ByteView question) { return commit::tagged_hash(kQuestionTag, kVersion, question); }
+commit::Digest spot_history_of(ByteView question) {
+  return commit::tagged_hash(kQuestionTag, kSpotMessageVersion, question);
+}
 
 commit::Digest spot_history_after(ByteView question, ByteView answer) {
   ByteWriter w;
   w.fixed(spot_history_of(question));
   w.fixed(commit::sha256(answer));
-  return commit::tagged_hash(kHistoryTag, kVersion, w.view());
+  return commit::tagged_hash(kHistoryTag, kSpotMessageVersion, w.view());
 }
 
 Bytes encode(const SpotAnswer& answer) {
   ByteWriter w;
-  write_frame(w, kTags[answer.index()], kVersion);
+  write_frame(w, kTags[answer.index()], kSpotMessageVersion);
   std::visit([&w](const auto& a) { write_answer(w, a); }, answer);
   return w.take();
 }
@@ -237,7 +239,7 @@ Bytes encode(const SpotAnswer& answer) {
 Expected<SpotAnswer> decode_spot_answer(ByteView data, SpotStage stage, const verify::TranscriptRules& rules,
                                         const std::string& what) {
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kTags[static_cast<size_t>(stage)], kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kTags[static_cast<size_t>(stage)], kSpotMessageVersion));
   ISOBIT_TRY(SpotAnswer answer, read_answer(r, stage, rules, what));
   ISOBIT_RETURN_IF_ERROR(r.finish());
   return answer;

@@ -8,7 +8,8 @@
 namespace isobit::dispute {
 namespace {
 
-constexpr uint32_t kVersion = 1, kRecordVersion = 2;  // of records: with questions that list what is drawn once
+constexpr uint32_t kSpotRecordVersion = 1,
+                   kRecordVersion = 2;  // of records: with questions that list what is drawn once
 constexpr std::string_view kFileTag = "isobit.spot.file";
 
 }  // namespace
@@ -69,7 +70,7 @@ Expected<SpotProof> prove(const SpotRecord& record, const Subject& subject) {
 
 Bytes seal_spot_file(ByteView content) {
   ByteWriter w;
-  write_frame(w, kFileTag, kVersion);
+  write_frame(w, kFileTag, kSpotRecordVersion);
   w.bytes(content);
   const commit::Digest sum = commit::sha256(w.view());
   w.fixed(sum);
@@ -78,7 +79,7 @@ Bytes seal_spot_file(ByteView content) {
 
 Expected<Bytes> open_spot_file(ByteView file, const std::string& what) {
   ByteReader r(file, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kFileTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kFileTag, kSpotRecordVersion));
   ISOBIT_TRY(const ByteView content, r.bytes("content", file.size()));
   const commit::Digest sum = commit::sha256(file.first(r.offset()));
   ISOBIT_TRY(const commit::Digest found, commit::read_digest(r, "checksum"));

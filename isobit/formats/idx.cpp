@@ -8,7 +8,7 @@ namespace isobit::formats {
 namespace {
 
 constexpr uint8_t kUnsignedByte = 0x08;
-constexpr uint8_t kMaxRank = 8;
+constexpr uint8_t kMaxIdxRank = 8;
 
 Status check_magic(ByteView magic, const std::string& name) {
   if (magic[0] == 0x1f && magic[1] == 0x8b) {
@@ -21,8 +21,8 @@ Status check_magic(ByteView magic, const std::string& name) {
     return unreadable(text_of(name, ": found element type 0x", to_hex(magic.subspan(2, 1)),
                               ", expected 0x08 (unsigned bytes); no other is supported"));
   }
-  if (magic[3] < 1 || magic[3] > kMaxRank) {
-    return unreadable(text_of(name, ": found ", int{magic[3]}, " dimensions, expected 1 to ", int{kMaxRank}));
+  if (magic[3] < 1 || magic[3] > kMaxIdxRank) {
+    return unreadable(text_of(name, ": found ", int{magic[3]}, " dimensions, expected 1 to ", int{kMaxIdxRank}));
   }
   return {};
 }
@@ -93,7 +93,7 @@ Expected<Tensor> decode_idx_labels(ByteView data, const std::string& name, int c
 
 Bytes encode_idx(const Tensor& tensor) {
   const int rank = tensor.shape().rank();
-  ISOBIT_CHECK(tensor.dtype() == DType::kUint8 && rank >= 1 && rank <= kMaxRank);
+  ISOBIT_CHECK(tensor.dtype() == DType::kUint8 && rank >= 1 && rank <= kMaxIdxRank);
   ByteWriter out;
   out.u16(0);
   out.u8(kUnsignedByte);

@@ -10,7 +10,7 @@ namespace isobit::formats {
 namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
-constexpr uint32_t kMaxHeader = 1 << 16;
+constexpr uint32_t kMaxNpyHeader = 1 << 16;
 
 struct NpyHeader {
   std::string descr;
@@ -190,7 +190,8 @@ Expected<NpyHeader> read_header(ByteReader& in, const std::string& name) {
   } else {
     ISOBIT_TRY(size, in.u32("header length"));
   }
-  if (size > kMaxHeader) return in.fail("header length", text_of("found ", size, ", expected at most ", kMaxHeader));
+  if (size > kMaxNpyHeader)
+    return in.fail("header length", text_of("found ", size, ", expected at most ", kMaxNpyHeader));
   ISOBIT_TRY(const ByteView header, in.fixed("header", size));
   const std::string_view text(reinterpret_cast<const char*>(header.data()), header.size());
   return LiteralCursor(text, name).header();
@@ -209,7 +210,7 @@ using ReadAt = std::function<Status(uint64_t, std::span<uint8_t>)>;
 // The header, which the size of the file is compared with.
 Expected<NpyLayout> decode_layout(uint64_t file_size, const ReadAt& read_at, const std::string& name,
                                   uint64_t max_bytes) {
-  Bytes front(static_cast<size_t>(std::min<uint64_t>(file_size, kMagic.size() + 6 + kMaxHeader)));
+  Bytes front(static_cast<size_t>(std::min<uint64_t>(file_size, kMagic.size() + 6 + kMaxNpyHeader)));
   ISOBIT_RETURN_IF_ERROR(read_at(0, front));
   ByteReader in(front, name);
   ISOBIT_TRY(const NpyHeader header, read_header(in, name));
@@ -225,8 +226,8 @@ Expected<NpyLayout> decode_layout(uint64_t file_size, const ReadAt& read_at, con
 }
 
 // Nothing is allocated for data before the header and the size have been found to fit one another.
-Expected<Tensor> decode(uint64_t file_size, const ReadAt& read_at, const std::string& name, uint64_t max_bytes,
-                        const std::function<Status(const NpyLayout&)>& wants = {}) {
+Expected<Tensor> decode_with(uint64_t file_size, const ReadAt& read_at, const std::string& name, uint64_t max_bytes,
+                             const std::function<Status(const NpyLayout&)>& wants = {}) {
   ISOBIT_TRY(const NpyLayout layout, decode_layout(file_size, read_at, name, max_bytes));
   if (wants) ISOBIT_RETURN_IF_ERROR(wants(layout));
   Tensor out(layout.dtype, layout.shape);
@@ -246,7 +247,7 @@ Expected<Tensor> decode_npy(ByteView data, const std::string& name, uint64_t max
     if (!to.empty()) std::memcpy(to.data(), data.data() + offset, to.size());
     return {};
   };
-  return decode(data.size(), read_at, name, max_bytes);
+  return decode_with(data.size(), read_at, name, max_bytes);
 }
 
 Bytes encode_npy(const Tensor& tensor) {
@@ -271,7 +272,7 @@ Bytes encode_npy(const Tensor& tensor) {
 Expected<Tensor> read_npy(const fs::path& path, uint64_t max_bytes) {
   ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kFollow));
   const auto read_at = [&](uint64_t offset, std::span<uint8_t> to) { return file.read_exactly(offset, to); };
-  return decode(file.size(), read_at, path.string(), max_bytes);
+  return decode_with(file.size(), read_at, path.string(), max_bytes);
 }
 
 Expected<Tensor> stream_npy(const NpyStream& stream, const std::string& name, uint64_t max_bytes) {
@@ -284,7 +285,7 @@ Expected<Tensor> stream_npy(const NpyStream& stream, const std::string& name, ui
     if (front.empty()) front.assign(to.begin(), to.end());
     return {};
   };
-  return decode(stream.size, read_at, name, max_bytes, stream.wants);
+  return decode_with(stream.size, read_at, name, max_bytes, stream.wants);
 }
 
 Expected<NpyLayout> read_npy_layout(const PlainFile& file, const std::string& name) {

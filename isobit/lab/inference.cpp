@@ -255,6 +255,9 @@ class KernelsSeen final : public runtime::Observer {
   KernelsSeen(std::vector<ChosenKernel>& chosen, runtime::Observer* next) : chosen_(chosen), next_(next) {}
 
   bool wants_statistics() const override { return next_ != nullptr && next_->wants_statistics(); }
+  void begin_run(const Graph& graph) override {
+    if (next_ != nullptr) next_->begin_run(graph);
+  }
   Status before_stage(const runtime::NodeRun& run) override {
     return next_ == nullptr ? Status() : next_->before_stage(run);
   }
@@ -388,14 +391,16 @@ Expected<Inference> infer(const InferenceRequest& request, platform::Engine& eng
 }
 
 Expected<Inference> infer(const InferenceRequest& request, ReadyInference& ready, runtime::Observer* observer,
-                          runtime::Stage* stage) {
-  ISOBIT_CHECK(request.repeat >= 1);
+                          runtime::Stage* stage, profile::StepsObserver* of_all) {
+  ISOBIT_CHECK(request.repeat >= 1 && (observer == nullptr || of_all == nullptr));
   Inference out;
   out.inputs = ready.inputs();
   ReadyInference::Run done;  // runs after the first have the memory of the second
   for (int r = 0; r < request.repeat; ++r) {
-    KernelsSeen seen(out.chosen, observer);
-    ISOBIT_RETURN_IF_ERROR(ready.run_into(done, r == 0 ? &seen : nullptr, stage));
+    KernelsSeen seen(out.chosen, of_all != nullptr ? of_all : observer);
+    if (of_all != nullptr) of_all->begin_step(r + 1);
+    ISOBIT_RETURN_IF_ERROR(ready.run_into(done, r == 0 ? &seen : static_cast<runtime::Observer*>(of_all), stage));
+    if (of_all != nullptr) of_all->end_step();
     out.seconds.push_back(done.seconds);
     if (r == 0) out.outputs = std::move(done.outputs);
     for (size_t o = 0; r > 0 && o < done.outputs.size(); ++o) {

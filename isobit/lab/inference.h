@@ -10,6 +10,7 @@
 #include "isobit/base/file.h"
 #include "isobit/base/status.h"
 #include "isobit/kernels/inner_products.h"
+#include "isobit/lab/profile/steps_observer.h"
 #include "isobit/onnx/model.h"
 #include "isobit/platform/platform.h"
 #include "isobit/runtime/executor.h"
@@ -99,8 +100,9 @@ kernels::ConvKernel conv_kernel_of(const runtime::NodeRun& run);
 // the limits allow, and when two runs of one input differ in a bit, which no platform may do. Determinism class: that
 // of the arithmetic.
 Expected<Inference> infer(const InferenceRequest& request, platform::Engine& engine);
-// The same of one that was prepared for this request. observer: of the first run; not owned, null: none.
+// The same of one that was prepared for this request. observer: of the first run; of_all: of all runs, a step each.
+// Neither is owned, null: none; there is at most one of them.
 Expected<Inference> infer(const InferenceRequest& request, ReadyInference& ready, runtime::Observer* observer,
-                          runtime::Stage* stage = nullptr);
+                          runtime::Stage* stage = nullptr, profile::StepsObserver* of_all = nullptr);
 
 }  // namespace isobit::lab

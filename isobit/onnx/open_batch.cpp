@@ -16,7 +16,7 @@ using graph::Node;
 using graph::ValueId;
 using Ints = std::vector<int64_t>;
 
-size_t place(ValueId id) { return static_cast<size_t>(id); }
+size_t index_of(ValueId id) { return static_cast<size_t>(id); }
 
 int64_t product(Ints::const_iterator begin, Ints::const_iterator end) {
   int64_t p = 1;
@@ -29,13 +29,13 @@ class Opening {
  public:
   Opening(const Graph& graph, const std::vector<ValueId>& inputs)
       : graph_(graph),
-        is_fed_(place(static_cast<ValueId>(graph.value_count())), false),
+        is_fed_(index_of(static_cast<ValueId>(graph.value_count())), false),
         samples_(graph.value(inputs.front()).dims.front()),
         others_(samples_ + 4) {
     ISOBIT_CHECK(samples_ >= 2);
     for (const ValueId i : inputs) {
       ISOBIT_CHECK(graph.value(i).dims.front() == samples_);
-      is_fed_[place(i)] = true;
+      is_fed_[index_of(i)] = true;
     }
   }
 
@@ -75,7 +75,7 @@ class Opening {
   Status add_input(ValueId id) {
     const graph::Value& value = graph_.value(id);
     Ints then = value.dims, any = value.dims;
-    if (is_fed_[place(id)]) then.front() = others_, any.front() = -1;
+    if (is_fed_[index_of(id)]) then.front() = others_, any.front() = -1;
     ISOBIT_CHECK(other_.add_input(value.name, value.dtype, std::move(then)) == id);
     ISOBIT_CHECK(open_.add_input(value.name, value.dtype, std::move(any)) == id);
     return {};
@@ -135,7 +135,7 @@ class Opening {
       }
       if (in_step && growing == (wanted ? 1 : 0)) continue;
       return error(node, text_of("output '", graph_.value(o).name, "' ", Shape(now).text(), " would be ",
-                                 Shape(then).text(), " for ", others_, " samples in place of ", samples_,
+                                 Shape(then).text(), " for ", others_, " samples in index_of of ", samples_,
                                  ": it has no dimension of its own for them"));
     }
     return {};
@@ -177,10 +177,10 @@ std::map<std::string, std::vector<std::string>> OpenBatch::dim_names(const std::
   std::map<std::string, std::vector<std::string>> names;
   const auto add = [&](ValueId id) {
     const graph::Value& value = graph.value(id);
-    if (places[place(id)] == 0) return;
+    if (places[index_of(id)] == 0) return;
     std::vector<std::string> axes;
     for (const int64_t d : value.dims) {
-      axes.push_back(d >= 0 ? "" : places[place(id)] == 1 ? batch : text_of(places[place(id)], "*", batch));
+      axes.push_back(d >= 0 ? "" : places[index_of(id)] == 1 ? batch : text_of(places[index_of(id)], "*", batch));
     }
     names[value.name] = std::move(axes);
   };

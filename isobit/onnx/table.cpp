@@ -88,14 +88,14 @@ tl::expected<const Row*, std::string> find_row(const std::string& domain, const 
 
 namespace {
 
-struct Form {
+struct Named {
   Operands inputs;
   graph::Attributes attributes;
 };
 
 // Parameters that are known are attributes; inputs end with one that is there.
-Expected<Form> form_of(Conversion& c) {
-  Form form{c.inputs(), {}};
+Expected<Named> named_parameters(Conversion& c) {
+  Named form{c.inputs(), {}};
   ISOBIT_TRY(form.attributes, c.same_attributes());
   for (const Parameter& parameter : c.row().parameters) {
     if (!c.has(parameter.input)) continue;
@@ -114,12 +114,12 @@ Expected<Form> form_of(Conversion& c) {
 }  // namespace
 
 Expected<Operands> same_as_onnx(Conversion& c) {
-  ISOBIT_TRY(Form form, form_of(c));
+  ISOBIT_TRY(Named form, named_parameters(c));
   return c.last(c.row().target, std::move(form.inputs), std::move(form.attributes));
 }
 
 Expected<Operands> expanded(Conversion& c, Expansion expansion) {
-  ISOBIT_TRY(const Form form, form_of(c));
+  ISOBIT_TRY(const Named form, named_parameters(c));
   std::vector<graph::ValueId> ids;
   for (const Operand& operand : form.inputs) ids.push_back(c.frame().id_of(operand));
   const std::vector<std::string> names = c.output_names();

@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::string_view kClientTag = "isobit.engagement.client";
 constexpr std::string_view kTrainerTag = "isobit.engagement.trainer";
-constexpr uint32_t kVersion = 2;  // of offers too
+constexpr uint32_t kEngagementVersion = 2;  // of offers too
 
 Bytes client_message(const EngagementTerms& terms) {
   ByteWriter writer;
-  write_frame(writer, kClientTag, kVersion);
+  write_frame(writer, kClientTag, kEngagementVersion);
   write_terms(writer, terms);
   return writer.take();
 }
@@ -21,7 +21,7 @@ Bytes client_message(const EngagementTerms& terms) {
 Bytes trainer_message(const EngagementTerms& terms, const commit::Signature& client_signature,
                       const commit::PublicKey& trainer) {
   ByteWriter writer;
-  write_frame(writer, kTrainerTag, kVersion);
+  write_frame(writer, kTrainerTag, kEngagementVersion);
   write_terms(writer, terms);
   writer.fixed(client_signature.bytes);
   writer.fixed(trainer.bytes);
@@ -111,7 +111,7 @@ Status check_terms(const EngagementTerms& found, const EngagementTerms& wanted) 
 
 Bytes encode(const Offer& offer) {
   ByteWriter writer;
-  write_frame(writer, kOfferTag, kVersion);
+  write_frame(writer, kOfferTag, kEngagementVersion);
   write_terms(writer, offer.terms);
   writer.fixed(offer.client_signature.bytes);
   return writer.take();
@@ -119,7 +119,7 @@ Bytes encode(const Offer& offer) {
 
 Expected<Offer> decode_offer(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kOfferTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kOfferTag, kEngagementVersion));
   Offer offer;
   ISOBIT_TRY(offer.terms, read_terms(reader));
   ISOBIT_TRY(offer.client_signature, commit::read_signature(reader, "client_signature"));
@@ -129,7 +129,7 @@ Expected<Offer> decode_offer(ByteView data, const std::string& what) {
 
 Bytes encode(const Engagement& engagement) {
   ByteWriter writer;
-  write_frame(writer, kEngagementTag, kVersion);
+  write_frame(writer, kEngagementTag, kEngagementVersion);
   write_terms(writer, engagement.terms);
   writer.fixed(engagement.client_signature.bytes);
   writer.fixed(engagement.trainer_key.bytes);
@@ -139,7 +139,7 @@ Bytes encode(const Engagement& engagement) {
 
 Expected<Engagement> decode_engagement(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kEngagementTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kEngagementTag, kEngagementVersion));
   Engagement engagement;
   ISOBIT_TRY(engagement.terms, read_terms(reader));
   ISOBIT_TRY(engagement.client_signature, commit::read_signature(reader, "client_signature"));

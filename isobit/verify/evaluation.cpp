@@ -16,7 +16,7 @@ using train::MetricSum;
 
 constexpr std::string_view kTreeTag = "isobit.evaluation", kSampleTag = "isobit.evaluation-sample",
                            kNodeTag = "isobit.evaluation-node", kProofTag = "isobit.sample-proof";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kEvaluationVersion = 1;
 constexpr size_t kSumBytes = 1 + ExactTotal::kBytes + 8;
 
 void write_sum(ByteWriter& writer, const MetricSum& sum) {
@@ -132,14 +132,14 @@ commit::Digest tree_digest(uint64_t samples, const std::vector<std::string>& nam
   writer.u64(names.size());
   for (const std::string& name : names) writer.text(name);
   write_node(writer, root);
-  return commit::tagged_hash(kTreeTag, kVersion, writer.view());
+  return commit::tagged_hash(kTreeTag, kEvaluationVersion, writer.view());
 }
 
 EvaluationNode sample_node(uint64_t sample, std::vector<MetricSum> sums) {
   ByteWriter writer;
   writer.u64(sample);
   write(writer, sums);
-  return {commit::tagged_hash(kSampleTag, kVersion, writer.view()), std::move(sums)};
+  return {commit::tagged_hash(kSampleTag, kEvaluationVersion, writer.view()), std::move(sums)};
 }
 
 Expected<EvaluationNode> joined(const EvaluationNode& left, const EvaluationNode& right) {
@@ -162,7 +162,7 @@ commit::Digest hash_above(const EvaluationNode& left, const EvaluationNode& righ
   ByteWriter writer;
   write_node(writer, left);
   write_node(writer, right);
-  return commit::tagged_hash(kNodeTag, kVersion, writer.view());
+  return commit::tagged_hash(kNodeTag, kEvaluationVersion, writer.view());
 }
 
 EvaluationTree::EvaluationTree(const train::SampleScores& evaluation)
@@ -240,7 +240,7 @@ Status verify_sample(const SampleProof& proof, const Evaluation& evaluation) {
 
 Bytes encode(const SampleProof& proof) {
   ByteWriter writer;
-  write_frame(writer, kProofTag, kVersion);
+  write_frame(writer, kProofTag, kEvaluationVersion);
   writer.u64(proof.sample);
   writer.u64(proof.samples);
   writer.u64(proof.sums.size());
@@ -251,7 +251,7 @@ Bytes encode(const SampleProof& proof) {
 
 Expected<SampleProof> decode_sample_proof(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kProofTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kProofTag, kEvaluationVersion));
   SampleProof proof;
   ISOBIT_TRY(proof.sample, reader.u64("sample"));
   ISOBIT_TRY(proof.samples, reader.u64("samples"));

@@ -10,7 +10,7 @@
 namespace isobit::verify {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kEvidenceVersion = 1;
 constexpr uint8_t kFork = 1;  // the only kind there is
 constexpr size_t kMaxPartBytes = 1 << 14;
 
@@ -88,7 +88,7 @@ Status verify_evidence(const ForkEvidence& evidence) {
 
 Bytes encode(const ForkEvidence& evidence) {
   ByteWriter writer;
-  write_frame(writer, kEvidenceTag, kVersion);
+  write_frame(writer, kEvidenceTag, kEvidenceVersion);
   writer.u8(kFork);
   writer.bytes(encode(evidence.engagement));
   writer.bytes(encode(evidence.older));
@@ -100,7 +100,7 @@ Bytes encode(const ForkEvidence& evidence) {
 
 Expected<ForkEvidence> decode_evidence(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kEvidenceTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kEvidenceTag, kEvidenceVersion));
   ISOBIT_TRY(const uint8_t kind, reader.u8("kind"));
   if (kind != kFork) return reader.fail("kind", text_of("found ", kind, ", expected ", kFork, " (two heads)"));
   ForkEvidence evidence;

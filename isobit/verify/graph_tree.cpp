@@ -13,9 +13,9 @@ using graph::ValueId;
 
 constexpr std::string_view kRootTag = "isobit.graph", kHeadTag = "isobit.graph-head", kNodeTag = "isobit.graph-node",
                            kProofTag = "isobit.graph-node-proof";
-constexpr uint32_t kRootVersion = 2, kVersion = 1;
+constexpr uint32_t kRootVersion = 2, kNodeVersion = 1;
 constexpr uint64_t kMaxNodeBytes = uint64_t{1} << 20;
-constexpr uint64_t kMaxProofBytes = 1 << 13;
+constexpr uint64_t kMaxNodeProof = 1 << 13;
 
 void write_value(ByteWriter& writer, const GraphValue& value) {
   writer.i64(value.id);
@@ -150,7 +150,7 @@ Expected<GraphAttribute> read_attribute(ByteReader& reader) {
 
 Bytes encode(const GraphNode& node) {
   ByteWriter writer;
-  write_frame(writer, kNodeTag, kVersion);
+  write_frame(writer, kNodeTag, kNodeVersion);
   writer.u64(node.index);
   writer.text(node.op);
   writer.u64(node.inputs.size());
@@ -190,7 +190,7 @@ Expected<GraphNode> decode_graph_node(ByteView data, const std::string& what) {
   if (data.size() > kMaxNodeBytes) {
     return reader.fail("node", text_of("has ", data.size(), " bytes, expected at most ", kMaxNodeBytes));
   }
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kNodeTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kNodeTag, kNodeVersion));
   GraphNode node;
   ISOBIT_TRY(node.index, reader.u64("index"));
   ISOBIT_TRY(node.op, reader.text("operator", kMaxNodeBytes));
@@ -246,7 +246,7 @@ Expected<GraphHead> decode_graph_head(ByteView data, const std::string& what) {
   return head;
 }
 
-commit::Digest digest_of(const GraphHead& head) { return commit::tagged_hash(kHeadTag, kVersion, encode(head)); }
+commit::Digest digest_of(const GraphHead& head) { return commit::tagged_hash(kHeadTag, kNodeVersion, encode(head)); }
 
 GraphTree::GraphTree(const Graph& graph, ThreadPool& pool) : head_(head_of(graph, pool)) {
   for (uint64_t i = 0; i < graph.nodes().size(); ++i) {
@@ -286,7 +286,7 @@ Status verify_graph_node(const GraphNodeProof& proof, const commit::Digest& root
 
 Bytes encode(const GraphNodeProof& proof) {
   ByteWriter writer;
-  write_frame(writer, kProofTag, kVersion);
+  write_frame(writer, kProofTag, kNodeVersion);
   writer.fixed(proof.head);
   writer.bytes(encode(proof.node));
   writer.bytes(commit::encode(proof.inclusion));
@@ -295,12 +295,12 @@ Bytes encode(const GraphNodeProof& proof) {
 
 Expected<GraphNodeProof> decode_graph_node_proof(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kProofTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kProofTag, kNodeVersion));
   GraphNodeProof proof;
   ISOBIT_TRY(proof.head, commit::read_digest(reader, "head"));
   ISOBIT_TRY(const ByteView node, reader.bytes("node", kMaxNodeBytes));
   ISOBIT_TRY(proof.node, decode_graph_node(node, what + ", node"));
-  ISOBIT_TRY(const ByteView inclusion, reader.bytes("inclusion", kMaxProofBytes));
+  ISOBIT_TRY(const ByteView inclusion, reader.bytes("inclusion", kMaxNodeProof));
   ISOBIT_TRY(proof.inclusion, commit::decode_inclusion_proof(inclusion, what + ", inclusion"));
   ISOBIT_RETURN_IF_ERROR(reader.finish());
   return proof;

@@ -6,11 +6,11 @@
 namespace isobit::verify {
 namespace {
 
-constexpr std::string_view kTag = "isobit.head";
-constexpr uint32_t kVersion = 1;
+constexpr std::string_view kHeadTag = "isobit.head";
+constexpr uint32_t kHeadVersion = 1;
 
 Bytes message_of(const SignedHead& head) {
-  return commit::signed_payload(kTag, head.job_root, head.run_id, head.key, head.tree.size, head.tree.root);
+  return commit::signed_payload(kHeadTag, head.job_root, head.run_id, head.key, head.tree.size, head.tree.root);
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ Status verify_extends(const SignedHead& older, const SignedHead& newer, const co
 
 Bytes encode(const SignedHead& head) {
   ByteWriter writer;
-  write_frame(writer, kTag, kVersion);
+  write_frame(writer, kHeadTag, kHeadVersion);
   writer.u64(head.tree.size);
   writer.fixed(head.tree.root);
   writer.fixed(head.job_root);
@@ -110,7 +110,7 @@ Bytes encode(const SignedHead& head) {
 
 Expected<SignedHead> decode_head(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kHeadTag, kHeadVersion));
   SignedHead head;
   ISOBIT_TRY(head.tree.size, reader.u64("size"));
   if (head.tree.size > kMaxSteps + 2) {

@@ -10,8 +10,8 @@ namespace {
 constexpr std::string_view kVersions =
     "generator:philox4x32-10/1 samples:1 preprocessing:1 tensor-root:1 graph:2 trace:1";
 
-constexpr std::string_view kTag = "isobit.job-root-parts";
-constexpr uint32_t kVersion = 1;
+constexpr std::string_view kJobPartsTag = "isobit.job-root-parts";
+constexpr uint32_t kJobPartsVersion = 1;
 
 void write_optional(ByteWriter& w, const std::optional<commit::Digest>& digest) {
   w.boolean(digest.has_value());
@@ -57,7 +57,7 @@ commit::Digest scored_graphs_digest(const std::vector<ScoredGraph>& graphs) {
 
 Bytes encode(const JobRootParts& parts) {
   ByteWriter w;
-  write_frame(w, kTag, kVersion);
+  write_frame(w, kJobPartsTag, kJobPartsVersion);
   w.fixed(parts.job);
   w.fixed(parts.dataset);
   w.u64(parts.train_samples);
@@ -77,7 +77,7 @@ Bytes encode(const JobRootParts& parts) {
 
 Expected<JobRootParts> decode_job_root_parts(ByteView data, const std::string& what) {
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kJobPartsTag, kJobPartsVersion));
   JobRootParts parts;
   ISOBIT_TRY(parts.job, commit::read_digest(r, "job"));
   ISOBIT_TRY(parts.dataset, commit::read_digest(r, "dataset.root"));

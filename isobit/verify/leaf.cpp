@@ -7,8 +7,8 @@
 namespace isobit::verify {
 namespace {
 
-constexpr std::string_view kTag = "isobit.leaf";
-constexpr uint32_t kVersion = 2;
+constexpr std::string_view kLeafTag = "isobit.leaf";
+constexpr uint32_t kLeafVersion = 2;
 
 enum class Kind : uint8_t { kInitial = 0, kStep = 1, kFinal = 2 };
 
@@ -35,7 +35,7 @@ Expected<LossBits> read_loss(ByteReader& reader, const TranscriptRules& rules) {
   return LossBits{rules.loss_dtype, bits};
 }
 
-Expected<std::optional<commit::Digest>> read_optional(ByteReader& reader, const char* field, bool expected) {
+Expected<std::optional<commit::Digest>> read_digest_if(ByteReader& reader, const char* field, bool expected) {
   ISOBIT_TRY(const bool present, reader.boolean(field));
   if (present != expected) {
     return reader.fail(field, text_of("is ", present ? "present" : "absent", ", expected it to be ",
@@ -56,8 +56,8 @@ Expected<Leaf> read_step(ByteReader& reader, const TranscriptRules& rules) {
   }
   ISOBIT_TRY(leaf.batch, commit::read_digest(reader, "batch"));
   ISOBIT_TRY(leaf.loss, read_loss(reader, rules));
-  ISOBIT_TRY(leaf.log_segment, read_optional(reader, "log_segment", rules.logged));
-  ISOBIT_TRY(leaf.state_root, read_optional(reader, "state_root", rules.has_state(leaf.step)));
+  ISOBIT_TRY(leaf.log_segment, read_digest_if(reader, "log_segment", rules.logged));
+  ISOBIT_TRY(leaf.state_root, read_digest_if(reader, "state_root", rules.has_state(leaf.step)));
   return Leaf(leaf);
 }
 
@@ -83,7 +83,7 @@ double LossBits::value() const {
 
 Bytes encode(const Leaf& leaf) {
   ByteWriter writer;
-  write_frame(writer, kTag, kVersion);
+  write_frame(writer, kLeafTag, kLeafVersion);
   if (const auto* initial = std::get_if<InitialLeaf>(&leaf)) {
     writer.u8(static_cast<uint8_t>(Kind::kInitial));
     writer.fixed(initial->job_root);
@@ -108,7 +108,7 @@ Bytes encode(const Leaf& leaf) {
 
 Expected<Leaf> decode_leaf(ByteView data, const TranscriptRules& rules, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kLeafTag, kLeafVersion));
   ISOBIT_TRY(const uint8_t kind, reader.u8("kind"));
   Leaf leaf;
   if (kind == static_cast<uint8_t>(Kind::kInitial)) {

@@ -9,8 +9,8 @@ namespace {
 
 using Place = std::pair<uint32_t, uint32_t>;
 
-constexpr std::string_view kTag = "isobit.log-segment";
-constexpr uint32_t kVersion = 2;
+constexpr std::string_view kLogTreeTag = "isobit.log-segment";
+constexpr uint32_t kLogTreeVersion = 2;
 
 Place place_of(const LogChunk& chunk) { return {chunk.node, chunk.output}; }
 
@@ -69,7 +69,7 @@ commit::Digest log_root(uint64_t step, log::Kind kind, const commit::SizedRoot& 
   writer.u8(static_cast<uint8_t>(kind));
   writer.u64(chunks.size);
   writer.fixed(chunks.root);
-  return commit::tagged_hash(kTag, kVersion, writer.view());
+  return commit::tagged_hash(kLogTreeTag, kLogTreeVersion, writer.view());
 }
 
 commit::Digest log_segment_root(const log::Segment& segment) { return LogTree(segment).root(); }

@@ -14,10 +14,10 @@ using log::SparseEntry;
 
 constexpr std::string_view kChunkTag = "isobit.log-chunk", kProofTag = "isobit.log-chunk-proof",
                            kAbsenceTag = "isobit.log-absence-proof";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kLogTreeCodecVersion = 1;
 constexpr uint64_t kMaxElements = uint64_t{1} << 56;  // as in a segment
 constexpr uint64_t kMaxChunkBytes = 1 << 16;
-constexpr uint64_t kMaxProofBytes = kMaxChunkBytes + (1 << 13);
+constexpr uint64_t kMaxChunkProof = kMaxChunkBytes + (1 << 13);
 
 Expected<std::vector<log::SparseEntry>> read_entries(ByteReader& reader, uint64_t first, uint64_t size) {
   std::vector<log::SparseEntry> entries;
@@ -61,7 +61,7 @@ Expected<LogChunkProof> read_parts(ByteReader& reader, const std::string& what) 
   LogChunkProof proof;
   ISOBIT_TRY(const ByteView chunk, reader.bytes("chunk", kMaxChunkBytes));
   ISOBIT_TRY(proof.chunk, decode_log_chunk(chunk, what + ", chunk"));
-  ISOBIT_TRY(const ByteView inclusion, reader.bytes("inclusion", kMaxProofBytes));
+  ISOBIT_TRY(const ByteView inclusion, reader.bytes("inclusion", kMaxChunkProof));
   ISOBIT_TRY(proof.inclusion, commit::decode_inclusion_proof(inclusion, what + ", inclusion"));
   return proof;
 }
@@ -70,7 +70,7 @@ Expected<LogChunkProof> read_parts(ByteReader& reader, const std::string& what) 
 
 Bytes encode(const LogChunk& chunk) {
   ByteWriter writer;
-  write_frame(writer, kChunkTag, kVersion);
+  write_frame(writer, kChunkTag, kLogTreeCodecVersion);
   writer.u8(static_cast<uint8_t>(chunk.kind()));
   writer.u32(chunk.node);
   writer.u32(chunk.output);
@@ -90,7 +90,7 @@ Bytes encode(const LogChunk& chunk) {
 
 Expected<LogChunk> decode_log_chunk(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kChunkTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kChunkTag, kLogTreeCodecVersion));
   ISOBIT_TRY(const uint8_t kind, reader.u8("kind"));
   if (kind > static_cast<uint8_t>(log::Kind::kOvt)) {
     return reader.fail("kind", text_of("found ", kind, ", expected 0 (sparse) or 1 (ovt)"));
@@ -120,14 +120,14 @@ Expected<LogChunk> decode_log_chunk(ByteView data, const std::string& what) {
 
 Bytes encode(const LogChunkProof& proof) {
   ByteWriter writer;
-  write_frame(writer, kProofTag, kVersion);
+  write_frame(writer, kProofTag, kLogTreeCodecVersion);
   write_parts(writer, proof);
   return writer.take();
 }
 
 Bytes encode(const LogAbsenceProof& proof) {
   ByteWriter writer;
-  write_frame(writer, kAbsenceTag, kVersion);
+  write_frame(writer, kAbsenceTag, kLogTreeCodecVersion);
   for (const auto* side : {&proof.before, &proof.after}) {
     writer.boolean(side->has_value());
     if (*side) write_parts(writer, **side);
@@ -137,7 +137,7 @@ Bytes encode(const LogAbsenceProof& proof) {
 
 Expected<LogChunkProof> decode_log_chunk_proof(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kProofTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kProofTag, kLogTreeCodecVersion));
   ISOBIT_TRY(LogChunkProof proof, read_parts(reader, what));
   ISOBIT_RETURN_IF_ERROR(reader.finish());
   return proof;
@@ -145,7 +145,7 @@ Expected<LogChunkProof> decode_log_chunk_proof(ByteView data, const std::string&
 
 Expected<LogAbsenceProof> decode_log_absence_proof(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kAbsenceTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kAbsenceTag, kLogTreeCodecVersion));
   LogAbsenceProof proof;
   for (auto* side : {&proof.before, &proof.after}) {
     ISOBIT_TRY(const bool present, reader.boolean("side"));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kComputationTag = "isobit.computation", kSignedTag = "isobit.receipt.server",
                            kFilesTag = "isobit.model-files";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kReceiptVersion = 1;
 constexpr uint64_t kMaxArithmetic = 64, kMaxMadeBy = 100;
 
 void write(ByteWriter& w, const std::optional<commit::Digest>& digest) {
@@ -22,7 +22,7 @@ void write(ByteWriter& w, const std::optional<commit::Digest>& digest) {
   if (digest) w.fixed(*digest);
 }
 
-Expected<std::optional<commit::Digest>> read_optional(ByteReader& r, const char* field) {
+Expected<std::optional<commit::Digest>> read_optional_digest(ByteReader& r, const char* field) {
   ISOBIT_TRY(const bool there, r.boolean(field));
   if (!there) return std::nullopt;
   ISOBIT_TRY(const commit::Digest digest, commit::read_digest(r, field));
@@ -68,7 +68,7 @@ Expected<Computation> read_computation(ByteReader& r) {
   Computation c;
   ISOBIT_TRY(c.files, commit::read_digest(r, "files"));
   ISOBIT_TRY(c.graph, commit::read_digest(r, "graph"));
-  ISOBIT_TRY(c.schema, read_optional(r, "schema"));
+  ISOBIT_TRY(c.schema, read_optional_digest(r, "schema"));
   ISOBIT_TRY(c.arithmetic, r.text("arithmetic", kMaxArithmetic));
   ISOBIT_TRY(const uint64_t inputs, read_count(r, "inputs"));
   std::set<std::string> names;
@@ -99,7 +99,7 @@ void write_claim(ByteWriter& w, const InferenceReceipt& receipt) {
 
 Bytes signed_bytes(const InferenceReceipt& receipt) {
   ByteWriter w;
-  write_frame(w, kSignedTag, kVersion);
+  write_frame(w, kSignedTag, kReceiptVersion);
   write_claim(w, receipt);
   return w.take();
 }
@@ -113,7 +113,7 @@ ReceiptTensor ReceiptTensor::of(const NamedTensor& t, ThreadPool& pool) {
 commit::Digest Computation::digest() const {
   ByteWriter w;
   write_computation(w, *this);
-  return commit::tagged_hash(kComputationTag, kVersion, w.view());
+  return commit::tagged_hash(kComputationTag, kReceiptVersion, w.view());
 }
 
 void InferenceReceipt::sign(const commit::SecretKey& key) {
@@ -123,7 +123,7 @@ void InferenceReceipt::sign(const commit::SecretKey& key) {
 }
 
 commit::RunId InferenceReceipt::id() const {
-  const commit::Digest digest = commit::tagged_hash(kReceiptTag, kVersion, signed_bytes(*this));
+  const commit::Digest digest = commit::tagged_hash(kReceiptTag, kReceiptVersion, signed_bytes(*this));
   commit::RunId id{};
   std::copy_n(digest.begin(), id.size(), id.begin());
   return id;
@@ -141,7 +141,7 @@ commit::Digest model_files_digest(const std::vector<ModelFile>& files) {
     w.text(file.name);
     w.fixed(file.sha256);
   }
-  return commit::tagged_hash(kFilesTag, kVersion, w.view());
+  return commit::tagged_hash(kFilesTag, kReceiptVersion, w.view());
 }
 
 commit::Digest inference_trace_root(const Computation& of, const std::vector<commit::Digest>& tensor_roots) {
@@ -151,7 +151,7 @@ commit::Digest inference_trace_root(const Computation& of, const std::vector<com
 Bytes encode(const InferenceReceipt& receipt) {
   ISOBIT_CHECK(receipt.outputs.size() == receipt.of.outputs.size());
   ByteWriter w;
-  write_frame(w, kReceiptTag, kVersion);
+  write_frame(w, kReceiptTag, kReceiptVersion);
   write_claim(w, receipt);
   w.fixed(receipt.signature.bytes);
   return w.take();
@@ -160,7 +160,7 @@ Bytes encode(const InferenceReceipt& receipt) {
 Expected<InferenceReceipt> decode_receipt(ByteView data, const std::string& what) {
   ByteReader r(data, what);
   if (data.size() > kMaxReceiptBytes) return r.fail("size", text_of("is over ", kMaxReceiptBytes, " bytes"));
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kReceiptTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kReceiptTag, kReceiptVersion));
   InferenceReceipt receipt;
   ISOBIT_TRY(receipt.of, read_computation(r));
   for (const std::string& name : receipt.of.outputs) {
@@ -168,7 +168,7 @@ Expected<InferenceReceipt> decode_receipt(ByteView data, const std::string& what
     t.name = name;
     receipt.outputs.push_back(std::move(t));
   }
-  ISOBIT_TRY(receipt.trace, read_optional(r, "trace"));
+  ISOBIT_TRY(receipt.trace, read_optional_digest(r, "trace"));
   if (receipt.trace && !receipt.of.schema) return r.fail("trace", "is of values that have no schema");
   ISOBIT_TRY(const ByteView challenge, r.bytes("challenge", kMaxChallenge));
   if (challenge.size() < kMinChallenge) {

@@ -7,8 +7,8 @@
 namespace isobit::verify {
 namespace {
 
-constexpr std::string_view kTag = "isobit.audit.sample";
-constexpr uint32_t kVersion = 1;
+constexpr std::string_view kSampleTag = "isobit.audit.sample";
+constexpr uint32_t kSampleVersion = 1;
 
 // Numbers that no party can choose: they depend on the seed and on the transcript, which was finished before the seed.
 class Draw {
@@ -31,7 +31,7 @@ class Draw {
   uint64_t next() {
     ByteWriter writer = prefix_;
     writer.u64(counter_++);
-    const commit::Digest digest = commit::tagged_hash(kTag, kVersion, writer.view());
+    const commit::Digest digest = commit::tagged_hash(kSampleTag, kSampleVersion, writer.view());
     uint64_t value;
     std::memcpy(&value, digest.data(), sizeof value);
     return value;

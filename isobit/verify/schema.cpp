@@ -8,12 +8,14 @@ namespace isobit::verify {
 namespace {
 
 constexpr std::string_view kSchemaTag = "isobit.trace-schema", kEntryTag = "isobit.trace-entry";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kSchemaVersion = 1;
 constexpr uint64_t kMaxEntryBytes = 1 << 17, kMaxName = 1 << 16;
 
 }  // namespace
 
-commit::Digest schema_digest(const commit::SizedRoot& entries) { return entries.commitment(kSchemaTag, kVersion); }
+commit::Digest schema_digest(const commit::SizedRoot& entries) {
+  return entries.commitment(kSchemaTag, kSchemaVersion);
+}
 
 commit::Digest schema_leaf(const train::TraceEntry& entry, uint64_t index) {
   return commit::leaf_hash(train::trace_entry_bytes(entry, index));
@@ -30,7 +32,7 @@ Shape shape_of(const train::TraceEntry& entry) { return Shape(entry.dims); }
 
 Expected<train::TraceEntry> decode_trace_entry(ByteView data, uint64_t index, const std::string& what) {
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kEntryTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kEntryTag, kSchemaVersion));
   ISOBIT_TRY(const uint64_t found, r.u64("index"));
   if (found != index) return r.fail("index", text_of("found ", found, ", expected ", index));
   train::TraceEntry entry;
@@ -55,7 +57,7 @@ Expected<train::TraceEntry> decode_trace_entry(ByteView data, uint64_t index, co
 
 Bytes encode_schema(const std::vector<train::TraceEntry>& schema) {
   ByteWriter w;
-  write_frame(w, kSchemaTag, kVersion);
+  write_frame(w, kSchemaTag, kSchemaVersion);
   w.u64(schema.size());
   for (size_t i = 0; i < schema.size(); ++i) w.bytes(train::trace_entry_bytes(schema[i], i));
   return w.take();
@@ -64,7 +66,7 @@ Bytes encode_schema(const std::vector<train::TraceEntry>& schema) {
 Expected<std::vector<train::TraceEntry>> decode_schema(ByteView data, const std::string& what) {
   ByteReader r(data, what);
   if (data.size() > kMaxSchemaBytes) return r.fail("size", text_of("is over ", kMaxSchemaBytes, " bytes"));
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kSchemaTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kSchemaTag, kSchemaVersion));
   ISOBIT_TRY(const uint64_t count, r.u64("entries"));
   std::vector<train::TraceEntry> schema;
   for (uint64_t i = 0; i < count; ++i) {

@@ -9,7 +9,7 @@
 namespace isobit::verify {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kShownBatchVersion = 1;
 constexpr uint64_t kMaxInclusionBytes = 1 << 13;
 
 void write_tree(ByteWriter& writer, const commit::SizedRoot& tree) {
@@ -130,7 +130,7 @@ Status verify_sample(const ShownSample& shown, uint64_t index, const commit::Dig
 Bytes encode(const ShownLeaves& shown) {
   ISOBIT_CHECK(shown.leaves.size() == shown.proof.indices.size());
   ByteWriter writer;
-  write_frame(writer, kShownLeavesTag, kVersion);
+  write_frame(writer, kShownLeavesTag, kShownBatchVersion);
   write_trees(writer, shown.trees);
   writer.bytes(commit::encode(shown.proof));
   for (const commit::Digest& leaf : shown.leaves) writer.fixed(leaf);
@@ -139,7 +139,7 @@ Bytes encode(const ShownLeaves& shown) {
 
 Bytes encode(const ShownSample& shown) {
   ByteWriter writer;
-  write_frame(writer, kShownSampleTag, kVersion);
+  write_frame(writer, kShownSampleTag, kShownBatchVersion);
   write_trees(writer, shown.trees);
   writer.fixed(shown.salt);
   writer.bytes(shown.sample);
@@ -150,7 +150,7 @@ Bytes encode(const ShownSample& shown) {
 Expected<ShownLeaves> decode_shown_leaves(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
   ISOBIT_RETURN_IF_ERROR(check_size(reader, "shown leaves", kMaxShownLeavesBytes));
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kShownLeavesTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kShownLeavesTag, kShownBatchVersion));
   ShownLeaves shown;
   ISOBIT_TRY(shown.trees, read_trees(reader));
   ISOBIT_TRY(const ByteView proof, reader.bytes("proof", kMaxShownLeavesBytes));
@@ -170,7 +170,7 @@ Expected<ShownLeaves> decode_shown_leaves(ByteView data, const std::string& what
 Expected<ShownSample> decode_shown_sample(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
   ISOBIT_RETURN_IF_ERROR(check_size(reader, "shown sample", kMaxShownSampleBytes));
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kShownSampleTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kShownSampleTag, kShownBatchVersion));
   ShownSample shown;
   ISOBIT_TRY(shown.trees, read_trees(reader));
   ISOBIT_TRY(shown.salt, commit::read_digest(reader, "salt"));

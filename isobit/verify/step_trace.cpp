@@ -9,8 +9,8 @@ namespace isobit::verify {
 namespace {
 
 constexpr std::string_view kTraceTag = "isobit.step-trace", kLeafTag = "isobit.trace-value";
-constexpr uint32_t kVersion = 1;
-constexpr uint64_t kMaxProofBytes = 1 << 13, kMaxTiles = 4096;
+constexpr uint32_t kStepTraceVersion = 1;
+constexpr uint64_t kMaxTraceProof = 1 << 13, kMaxTiles = 4096;
 constexpr size_t kTileHead = 48;  // docs/formats/tensor_root.md
 
 std::vector<commit::Digest> leaves_of(const std::vector<train::TraceEntry>& schema) {
@@ -34,12 +34,12 @@ commit::Digest TraceRoot::digest() const {
   w.u64(step);
   w.u64(values.size);
   w.fixed(values.root);
-  return commit::tagged_hash(kTraceTag, kVersion, w.view());
+  return commit::tagged_hash(kTraceTag, kStepTraceVersion, w.view());
 }
 
 commit::Digest trace_leaf(uint64_t index, const commit::Digest& tensor_root) {
   ByteWriter w;
-  write_frame(w, kLeafTag, kVersion);
+  write_frame(w, kLeafTag, kStepTraceVersion);
   w.u64(index);
   w.fixed(tensor_root);
   return commit::leaf_hash(w.view());
@@ -140,7 +140,7 @@ ByteView elements_of(const OpenedTile& tile) { return ByteView(tile.bytes).subsp
 
 Bytes encode(const ValueOpening& o) {
   ByteWriter w;
-  write_frame(w, kValueOpeningTag, kVersion);
+  write_frame(w, kValueOpeningTag, kStepTraceVersion);
   w.fixed(o.job_root);
   w.u64(o.step);
   w.bytes(train::trace_entry_bytes(o.entry, o.index()));
@@ -159,7 +159,7 @@ Bytes encode(const ValueOpening& o) {
 namespace {
 
 Expected<commit::InclusionProof> read_proof(ByteReader& reader, const char* field, const std::string& what) {
-  ISOBIT_TRY(const ByteView bytes, reader.bytes(field, kMaxProofBytes));
+  ISOBIT_TRY(const ByteView bytes, reader.bytes(field, kMaxTraceProof));
   return commit::decode_inclusion_proof(bytes, text_of(what, ", ", field));
 }
 
@@ -167,7 +167,7 @@ Expected<commit::InclusionProof> read_proof(ByteReader& reader, const char* fiel
 
 Bytes encode(const TraceList& list) {
   ByteWriter w;
-  write_frame(w, kTraceListTag, kVersion);
+  write_frame(w, kTraceListTag, kStepTraceVersion);
   w.fixed(list.job_root);
   w.u64(list.step);
   w.u64(list.tensor_roots.size());
@@ -184,7 +184,7 @@ Bytes encode(const TraceList& list) {
 Expected<TraceList> decode_trace_list(ByteView data, const std::string& what) {
   ByteReader r(data, what);
   if (data.size() > kMaxTraceListBytes) return r.fail("size", text_of("is over ", kMaxTraceListBytes, " bytes"));
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kTraceListTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kTraceListTag, kStepTraceVersion));
   TraceList list;
   ISOBIT_TRY(list.job_root, commit::read_digest(r, "job root"));
   ISOBIT_TRY(list.step, r.u64("step"));
@@ -210,7 +210,7 @@ Expected<TraceList> decode_trace_list(ByteView data, const std::string& what) {
 Expected<ValueOpening> decode_value_opening(ByteView data, const std::string& what) {
   ByteReader r(data, what);
   if (data.size() > kMaxOpeningBytes) return r.fail("size", text_of("is over ", kMaxOpeningBytes, " bytes"));
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kValueOpeningTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kValueOpeningTag, kStepTraceVersion));
   ValueOpening o;
   ISOBIT_TRY(o.job_root, commit::read_digest(r, "job root"));
   ISOBIT_TRY(o.step, r.u64("step"));

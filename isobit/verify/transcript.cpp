@@ -5,8 +5,8 @@
 namespace isobit::verify {
 namespace {
 
-constexpr std::string_view kTag = "isobit.transcript";
-constexpr uint32_t kVersion = 1;
+constexpr std::string_view kTranscriptTag = "isobit.transcript";
+constexpr uint32_t kTranscriptVersion = 1;
 
 std::string expected_at(uint64_t index, const TranscriptRules& rules) {
   if (index == 0) return "the initial leaf";
@@ -100,7 +100,9 @@ commit::SizedRoot Transcript::sized_root(uint64_t size) const {
   return {size, commit::merkle_root(std::span(hashes_).first(size))};
 }
 
-commit::Digest transcript_root(const commit::SizedRoot& tree) { return tree.commitment(kTag, kVersion); }
+commit::Digest transcript_root(const commit::SizedRoot& tree) {
+  return tree.commitment(kTranscriptTag, kTranscriptVersion);
+}
 
 commit::Digest Transcript::transcript_root() const { return verify::transcript_root(sized_root()); }
 

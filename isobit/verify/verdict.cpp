@@ -7,7 +7,7 @@ namespace isobit::verify {
 namespace {
 
 constexpr std::string_view kAuditorTag = "isobit.verdict.auditor";
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVerdictVersion = 2;
 constexpr Part kParts[] = {Part::kSignature, Part::kStructure, Part::kJob,   Part::kInitialState, Part::kBatch,
                            Part::kLoss,      Part::kLog,       Part::kState, Part::kEvaluation,   Part::kCheckpoint};
 
@@ -77,7 +77,7 @@ void write_body(ByteWriter& writer, const Verdict& v) {
 
 Bytes auditor_message(const Verdict& v, const commit::PublicKey& auditor) {
   ByteWriter writer;
-  write_frame(writer, kAuditorTag, kVersion);
+  write_frame(writer, kAuditorTag, kVerdictVersion);
   write_body(writer, v);
   writer.fixed(auditor.bytes);
   return writer.take();
@@ -247,7 +247,7 @@ Status check_accepts(const Verdict& verdict, const EngagedNames& engaged, const 
 
 Bytes encode(const Verdict& verdict) {
   ByteWriter writer;
-  write_frame(writer, kVerdictTag, kVersion);
+  write_frame(writer, kVerdictTag, kVerdictVersion);
   write_body(writer, verdict);
   writer.boolean(verdict.signature.has_value());
   if (verdict.signature) {
@@ -259,7 +259,7 @@ Bytes encode(const Verdict& verdict) {
 
 Expected<Verdict> decode_verdict(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kVerdictTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kVerdictTag, kVerdictVersion));
   Verdict v;
   ISOBIT_RETURN_IF_ERROR(read_names(reader, v));
   ISOBIT_RETURN_IF_ERROR(read_audit(reader, v.audit));

@@ -58,6 +58,22 @@ class RunModel(Case):
     def test_a_run_is_repeated(self):
         self.assertEqual(self.isobit_json("run", self.layer(), "--repeat", "3", "--dim", "batch=4")["runs"], 3)
 
+    def test_where_the_time_goes(self):
+        path = self.write("rounds.onnx", ROUNDS)
+        plain = self.isobit_json("run", path, "--repeat", "3")
+        told = self.isobit_json("run", path, "--repeat", "3", "--profile")
+        self.assertEqual(told["outputs"], plain["outputs"])
+        profile = told["profile"]
+        self.assertEqual(profile["steps"], 2, "all runs but the first")
+        self.assertEqual([n["operator"] for n in profile["nodes"]], ["MatMul", "Softmax", "ReduceSum"])
+        self.assertEqual(profile["nodes"][0]["operations"], 2 * 256**3)
+        self.assertAlmostEqual(sum(n["seconds"] for n in profile["nodes"]), profile["seconds"]["kernels"])
+        self.assertLessEqual(profile["seconds"]["kernels"], profile["seconds"]["step"])
+        text = self.isobit("run", path, "--repeat", "3", "--profile").out
+        self.assertIn("ms a run", text)
+        self.assertNotIn("step", text)
+        self.fails("run", path, "--profile", "--receipt", self.path("r"), code=2, says=["--profile"])
+
     def test_inputs_that_do_not_fit_are_refused(self):
         wide = self.write("wide.npy", npy("<f4", [2, 4], bytes(32)))
         whole = self.write("whole.npy", npy("<i8", [2, 3], bytes(48)))

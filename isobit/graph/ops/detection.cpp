@@ -8,8 +8,8 @@
 namespace isobit::graph::ops {
 namespace {
 
-constexpr int64_t kMostPlaces = 1 << 15;   // of a side of what is made of a region
-constexpr int64_t kMostSamples = 1 << 10;  // of a side of a bin
+constexpr int64_t kMostRegionPlaces = 1 << 15;  // of a side of what is made of a region
+constexpr int64_t kMostSamples = 1 << 10;       // of a side of a bin
 
 Status check_scale(const InferContext& c) {
   const double scale = c.attributes().real("spatial_scale", 1);
@@ -26,8 +26,8 @@ Status check_images(const InferContext& c, const std::vector<int64_t>& src) {
 }
 
 Status check_side(const char* name, int64_t side) {
-  if (side >= 1 && side <= kMostPlaces) return {};
-  return unreadable(text_of(name, " is ", side, ", which is out of range: 1 to ", kMostPlaces));
+  if (side >= 1 && side <= kMostRegionPlaces) return {};
+  return unreadable(text_of(name, " is ", side, ", which is out of range: 1 to ", kMostRegionPlaces));
 }
 
 #define ISOBIT_ALIGN_ATTRIBUTES                                                                                \

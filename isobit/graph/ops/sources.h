@@ -20,6 +20,11 @@ int64_t element_at(std::span<const int64_t> dims, std::span<const int64_t> at);
 // The same of an array that is broadcast to where `at` is a place: an axis of extent 1 has but one.
 int64_t broadcast_element(std::span<const int64_t> dims, std::span<const int64_t> at);
 
+// Dimensions of input 0; the output's element as a place; the element of input 0 that is there.
+inline const std::vector<int64_t>& src_dims(const ElementQuery& q) { return q.inputs[0]; }
+inline Coordinates place_of(const ElementQuery& q) { return coordinates_of(q.dims(), q.element); }
+inline Sources from(const ElementQuery& q, const Coordinates& at) { return {{0, element_at(src_dims(q), at)}}; }
+
 // A parameter of the node (parameters.h), as an attribute or behind an input.
 std::optional<std::vector<int64_t>> parameter_of(const ElementQuery& q, const char* name, int input);
 // Integer number `element` of input i, which has any integer type, or is a truth.

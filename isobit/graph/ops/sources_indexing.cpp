@@ -7,12 +7,6 @@
 namespace isobit::graph::ops {
 namespace {
 
-const std::vector<int64_t>& src_dims(const ElementQuery& q) { return q.inputs[0]; }
-
-Coordinates place_of(const ElementQuery& q) { return coordinates_of(q.dims(), q.element); }
-
-Sources from(const ElementQuery& q, const Coordinates& at) { return {{0, element_at(src_dims(q), at)}}; }
-
 // Index number `element` of input i, of an axis of this extent; -1: it names no place of that.
 int64_t index_at(const ElementQuery& q, int i, int64_t element, int64_t extent) {
   const int64_t index = integer_at(q, i, element);

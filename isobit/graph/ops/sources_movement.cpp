@@ -8,12 +8,6 @@
 namespace isobit::graph::ops {
 namespace {
 
-const std::vector<int64_t>& src_dims(const ElementQuery& q) { return q.inputs[0]; }
-
-Coordinates place_of(const ElementQuery& q) { return coordinates_of(q.dims(), q.element); }
-
-Sources from(const ElementQuery& q, const Coordinates& at) { return {{0, element_at(src_dims(q), at)}}; }
-
 // Whether `at` is inside an array of these dimensions.
 bool is_inside(const std::vector<int64_t>& dims, const Coordinates& at) {
   for (size_t a = 0; a < dims.size(); ++a) {

@@ -8,8 +8,6 @@
 namespace isobit::graph::ops {
 namespace {
 
-Coordinates place_of(const ElementQuery& q) { return coordinates_of(q.dims(), q.element); }
-
 void add_pair(Sources& sources, int64_t a, int64_t b) {
   sources.push_back({0, a});
   sources.push_back({1, b});

@@ -8,8 +8,6 @@
 namespace isobit::graph::ops {
 namespace {
 
-Coordinates place_of(const ElementQuery& q) { return coordinates_of(q.dims(), q.element); }
-
 // Every combination of one of the choices for each axis, row-major, in an array of these dimensions.
 Sources combined(int input, std::span<const int64_t> dims, const std::vector<std::vector<int64_t>>& choices) {
   std::vector<int64_t> counts;

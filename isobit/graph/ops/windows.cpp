@@ -8,7 +8,7 @@ namespace isobit::graph::ops {
 namespace {
 
 constexpr int64_t kMost = 1 << 24;  // of every number, which keeps every product of them far from overflow
-constexpr int64_t kMostPlaces = (int64_t{1} << 31) - 1;
+constexpr int64_t kMostWindowPlaces = (int64_t{1} << 31) - 1;
 
 Status check_range(const char* what, std::span<const int64_t> numbers, int64_t least) {
   for (int64_t v : numbers) {
@@ -137,8 +137,8 @@ Expected<TransposedWindows> read_transposed_windows(const Attributes& a, std::sp
   }
   ISOBIT_RETURN_IF_ERROR(check_range("output_padding", padding, 0));
   for (int64_t v : wanted) {
-    if (v < 1 || v > kMostPlaces) {
-      return unreadable(text_of("output_shape: found ", v, ", expected 1 to ", kMostPlaces));
+    if (v < 1 || v > kMostWindowPlaces) {
+      return unreadable(text_of("output_shape: found ", v, ", expected 1 to ", kMostWindowPlaces));
     }
   }
   t.image.resize(rank);
@@ -154,13 +154,13 @@ Status check_plane(std::span<const int64_t> image) {
   int64_t places = 1;
   bool few = true;
   for (int64_t d : image) {
-    few = few && d <= kMostPlaces && (d <= 0 || places <= kMostPlaces / d);
+    few = few && d <= kMostWindowPlaces && (d <= 0 || places <= kMostWindowPlaces / d);
     if (few && d > 0) places *= d;
   }
   if (few) return {};
   std::string extents;
   for (int64_t d : image) extents += text_of(extents.empty() ? "" : " x ", d);
-  return unreadable(text_of("a plane of ", extents, " places; windows are computed on up to ", kMostPlaces));
+  return unreadable(text_of("a plane of ", extents, " places; windows are computed on up to ", kMostWindowPlaces));
 }
 
 Status check_counts(const Windows& windows, std::span<const int64_t> image) {

@@ -9,7 +9,7 @@
 namespace isobit::kernels {
 namespace {
 
-constexpr int64_t kGrain = 8192;
+constexpr int64_t kDropoutGrain = 8192;
 constexpr int64_t kMostElements = int64_t{1} << 42;  // of a node
 
 }  // namespace
@@ -31,7 +31,7 @@ void dropout(const KernelContext& ctx, const DropoutArgs& args, int64_t n, const
                                .threshold = static_cast<uint32_t>(threshold),
                                .scale = static_cast<T>(1.0 / (1.0 - args.p))};
   const dropouts::Table<T>& isa = dropouts::table_of<T>(ctx.isa);
-  ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { isa.drop(rule, begin, end, src, dst); });
+  ctx.pool->parallel_for(n, kDropoutGrain, [&](int64_t begin, int64_t end) { isa.drop(rule, begin, end, src, dst); });
 }
 
 #define ISOBIT_INSTANTIATE(T) template void dropout<T>(const KernelContext&, const DropoutArgs&, int64_t, const T*, T*);

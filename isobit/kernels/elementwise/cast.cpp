@@ -12,7 +12,7 @@
 namespace isobit::kernels {
 namespace {
 
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kCastGrain = 16384;
 
 // A bool in memory: any byte is allowed and only 0 is false. (A C++ bool must not hold another value than 0 and 1.)
 enum class Truth : uint8_t {};
@@ -79,7 +79,7 @@ void cast(const KernelContext& ctx, DType from, DType to, int64_t n, const void*
   with_types(from, to, [&]<class From, class To>(From, To) {
     const auto* in = static_cast<const From*>(src);
     auto* out = static_cast<To*>(dst);
-    ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+    ctx.pool->parallel_for(n, kCastGrain, [&](int64_t begin, int64_t end) {
       if constexpr (std::is_same_v<From, To>) {
         std::memmove(out + begin, in + begin, static_cast<size_t>(end - begin) * sizeof(To));
       } else {

@@ -5,7 +5,7 @@
 namespace isobit::kernels {
 namespace {
 
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kUnaryGrain = 16384;
 
 }  // namespace
 
@@ -14,20 +14,21 @@ void unary(const KernelContext& ctx, UnaryOp op, int64_t n, const T* src, T* dst
   const elementwise::Table<T>& t = elementwise::table_of<T>(ctx.isa);
   // Functions cost some ten times a memory access: smaller parts are worth a thread.
   const bool cheap = op == UnaryOp::kNeg || op == UnaryOp::kAbs || op == UnaryOp::kReciprocal;
-  ctx.pool->parallel_for(n, cheap ? kGrain : kGrain / 4,
+  ctx.pool->parallel_for(n, cheap ? kUnaryGrain : kUnaryGrain / 4,
                          [&](int64_t begin, int64_t end) { t.unary(op, end - begin, src + begin, dst + begin); });
 }
 
 template <class T>
 void scale(const KernelContext& ctx, int64_t n, T factor, const T* src, T* dst) {
   const elementwise::Table<T>& t = elementwise::table_of<T>(ctx.isa);
-  ctx.pool->parallel_for(n, kGrain,
+  ctx.pool->parallel_for(n, kUnaryGrain,
                          [&](int64_t begin, int64_t end) { t.scale(end - begin, factor, src + begin, dst + begin); });
 }
 
 void cube(const KernelContext& ctx, int64_t n, const float* src, float* dst) {
   const elementwise::Table<float>& t = elementwise::table_of<float>(ctx.isa);
-  ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { t.cube(end - begin, src + begin, dst + begin); });
+  ctx.pool->parallel_for(n, kUnaryGrain,
+                         [&](int64_t begin, int64_t end) { t.cube(end - begin, src + begin, dst + begin); });
 }
 
 #define ISOBIT_INSTANTIATE(T)                                                   \

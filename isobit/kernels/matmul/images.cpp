@@ -12,11 +12,11 @@ namespace {
 
 // Of a block's copies of planes and of its running totals, so that both stay in a second-level cache. Found by
 // measurement, free to change.
-constexpr int64_t kCopyBytes = 640 << 10, kTotalBytes = 1 << 20, kMostCopied = 2 << 20;
+constexpr int64_t kCopyBytes = 640 << 10, kTotalBytes = 1 << 20, kMostLaidOut = 2 << 20;
 
 // How the images and the rows of outputs are cut.
 template <class T>
-struct Layout {
+struct ImageLayout {
   int64_t lanes, vectors;          // vectors: most of a tile
   int64_t images, blocks, groups;  // blocks: vectors of images; groups: of blocks, one tile wide
   int64_t panels;                  // of rows
@@ -26,7 +26,7 @@ struct Layout {
   int64_t total_bytes;             // of a block, at most
 
   // Of few images the rows are cut, too, so that every thread has some.
-  Layout(const Table<T>& kernels, const Problem<T>& p, int64_t threads) : lanes(kernels.lanes) {
+  ImageLayout(const Table<T>& kernels, const Problem<T>& p, int64_t threads) : lanes(kernels.lanes) {
     const product::WindowGrid& grid = p.right.grid;
     images = p.n / (grid.grid_h * grid.grid_w);
     blocks = ceil_div(images, lanes);
@@ -68,7 +68,7 @@ class Block {
     int64_t batch, first_block, blocks, top, bottom, first_panel, last_panel;
   };
 
-  Block(const Table<T>& kernels, const Problem<T>& p, const Layout<T>& layout, const T* weights, const Extent& e)
+  Block(const Table<T>& kernels, const Problem<T>& p, const ImageLayout<T>& layout, const T* weights, const Extent& e)
       : kernels_(kernels), p_(p), grid_(p.right.grid), layout_(layout), extent_(e), wide_(e.blocks * kernels.lanes) {
     row_ = first_of(p.m, e.first_panel, layout.panels);
     rows_ = first_of(p.m, e.last_panel, layout.panels) - row_;
@@ -207,7 +207,7 @@ class Block {
   const Table<T>& kernels_;
   const Problem<T>& p_;
   const product::WindowGrid& grid_;
-  const Layout<T>& layout_;
+  const ImageLayout<T>& layout_;
   const Extent extent_;
   const int64_t wide_;  // elements of a vector of images, all blocks
   int64_t row_, rows_, positions_, images_, chunk_count_, first_row_, last_row_, place_stride_, turned_stride_;
@@ -253,9 +253,9 @@ double cost_by_images(const Table<T>& kernels, const Problem<T>& p) {
   if (p.right.kind != product::SideKind::kPositions || grid.tap_count < 2 || grid.channels == 0) return kNever;
   if (grid.channels > kChannelBlock && grid.channels % kChannelBlock != 0) return kNever;
   if (p.bias && !p.bias_per_row) return kNever;
-  const Layout<T> layout(kernels, p, 1);
+  const ImageLayout<T> layout(kernels, p, 1);
   const int64_t rows = std::min(grid.plane_h, (layout.band_rows - 1) * grid.step_h + 1 + layout.reach_of(grid));
-  if (rows * grid.plane_w * layout.place_bytes() > kMostCopied) return kNever;
+  if (rows * grid.plane_w * layout.place_bytes() > kMostLaidOut) return kNever;
   if (layout.total_bytes > 4 * kTotalBytes) return kNever;  // of lines that are long by padding alone
   int64_t met = 0;
   for (int64_t t = 0; t < grid.tap_count; ++t) {
@@ -275,7 +275,7 @@ double cost_by_images(const Table<T>& kernels, const Problem<T>& p) {
 template <class T>
 void compute_by_images(const KernelContext& ctx, const Problem<T>& p) {
   const Table<T>& kernels = table_of<T>(ctx.isa);
-  const Layout<T> layout(kernels, p, ctx.pool->threads());
+  const ImageLayout<T> layout(kernels, p, ctx.pool->threads());
   const T* weights = weight_panels(ctx, kernels, p, layout.panels);
   const int64_t units = p.batch * layout.groups * layout.bands * layout.ranges;
   ctx.pool->parallel_for(units, 1, [&](int64_t begin, int64_t end) {

@@ -124,6 +124,9 @@ std::vector<ConvShape> convolutions() {
     add(n, 32, 9, 48, 1, 2, 1);
     add(n, 8, 11, 8, 3, 1, 4);
     add(n, 20, 4, 300, 3, 2, 1);
+    add(n, 64, 7, 130, 3, 1, 1);  // vectors along the weights
+    add(n, 300, 7, 200, 1, 1, 1);
+    add(n, 48, 14, 136, 3, 2, 1);
   }
   add(1, 512, 4, 1, 3, 1, 1);  // more threads than vectors
   add(1, 512, 5, 8, 3, 1, 1);

@@ -10,7 +10,7 @@ namespace isobit::kernels::gemm {
 namespace {
 
 // Of an image, for a chunk: it has to stay in a cache from one tap to the next.
-constexpr int64_t kMostCopied = 4 << 20;
+constexpr int64_t kMostPadded = 4 << 20;
 constexpr int64_t kMostStep = 4;
 
 // Which phase a tap meets along one axis, and its displacement there.
@@ -81,7 +81,7 @@ double Padded<T>::cost(const Operand<T>& op, int64_t lanes, int64_t rows) {
   const Count count(grid, grid.grid_w + span.width, lanes);
   const int64_t of_chunk = std::min(grid.channels, channel_blocks_per_chunk(grid.tap_count) * kChannelBlock);
   const int64_t copied = of_chunk * span.phases * (grid.grid_h + span.height) * (grid.grid_w + span.width);
-  if (copied > kMostCopied / static_cast<int64_t>(sizeof(T))) return kNever;
+  if (copied > kMostPadded / static_cast<int64_t>(sizeof(T))) return kNever;
   const auto fmas = static_cast<double>(rows), channels = static_cast<double>(grid.channels);
   const double wide = static_cast<double>(count.vectors() * lanes) / static_cast<double>(positions);
   const double pieces = count.rows_are_better() ? 0 : 1 + static_cast<double>(lanes) / static_cast<double>(grid.grid_w);

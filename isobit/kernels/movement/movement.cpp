@@ -16,7 +16,7 @@ using movement::dense_steps;
 using movement::strided_copy;
 using movement::StridedCopy;
 
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kMoveGrain = 16384;
 
 const void* at(const void* p, int64_t elements, size_t element_size) {
   return static_cast<const char*>(p) + elements * static_cast<int64_t>(element_size);
@@ -48,7 +48,7 @@ template <class E>
 void fill_typed(const KernelContext& ctx, int64_t n, const void* value, void* dst) {
   E v;
   std::memcpy(&v, value, sizeof v);
-  ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+  ctx.pool->parallel_for(n, kMoveGrain, [&](int64_t begin, int64_t end) {
     std::fill(static_cast<E*>(dst) + begin, static_cast<E*>(dst) + end, v);
   });
 }
@@ -57,7 +57,7 @@ template <class E, class Index>
 void gather_typed(const KernelContext& ctx, const GatherShape& s, const Index* indices, const void* src, void* dst) {
   const auto* from = static_cast<const E*>(src);
   auto* to = static_cast<E*>(dst);
-  const int64_t grain = kGrain / std::max<int64_t>(s.inner, 1) + 1;
+  const int64_t grain = kMoveGrain / std::max<int64_t>(s.inner, 1) + 1;
   ctx.pool->parallel_for(s.outer * s.count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t o = row / s.count, index = indices[row % s.count];
@@ -195,7 +195,7 @@ void trilu(const KernelContext& ctx, size_t element_size, const Triangle& s, con
   // Beyond these nothing or everything is kept, and no sum below overflows.
   const int64_t k = std::clamp<int64_t>(s.k, -s.rows, s.cols);
   const size_t row_bytes = static_cast<size_t>(s.cols) * element_size;
-  ctx.pool->parallel_for(s.batch * s.rows, kGrain / s.cols + 1, [&](int64_t begin, int64_t end) {
+  ctx.pool->parallel_for(s.batch * s.rows, kMoveGrain / s.cols + 1, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t diagonal = row % s.rows + k;
       const int64_t first = s.upper ? std::clamp<int64_t>(diagonal, 0, s.cols) : 0;

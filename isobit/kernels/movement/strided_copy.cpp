@@ -9,7 +9,7 @@
 namespace isobit::kernels::movement {
 namespace {
 
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kCopyGrain = 16384;
 constexpr int64_t kTile = 32;
 
 // Drops dimensions of 1 and merges neighbours that both sides walk as one. Keeps at least one dimension.
@@ -89,7 +89,7 @@ template <class E>
 void copy_rows(const KernelContext& ctx, StridedCopy c, const E* src, E* dst) {
   const int64_t row = c.dims.back(), src_step = c.src_steps.back(), dst_step = c.dst_steps.back();
   erase_axis(c, c.dims.size() - 1);
-  ctx.pool->parallel_for(product(c.dims) * row, kGrain, [&](int64_t begin, int64_t end) {
+  ctx.pool->parallel_for(product(c.dims) * row, kCopyGrain, [&](int64_t begin, int64_t end) {
     Odometer at(c, begin / row);
     int64_t skip = begin % row;
     while (begin < end) {
@@ -160,7 +160,7 @@ void transpose_tiles(const KernelContext& ctx, StridedCopy c, size_t row_axis, c
   erase_axis(c, c.dims.size() - 1);
   erase_axis(c, row_axis);
   const int64_t strips = (rows + kTile - 1) / kTile;
-  const int64_t grain = kGrain / (std::min(rows, kTile) * columns) + 1;
+  const int64_t grain = kCopyGrain / (std::min(rows, kTile) * columns) + 1;
   ctx.pool->parallel_for(product(c.dims) * strips, grain, [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s) {
       const Odometer at(c, s / strips);

@@ -8,7 +8,7 @@
 namespace isobit::kernels {
 namespace {
 
-constexpr int64_t kGrain = 8192;
+constexpr int64_t kUpdateGrain = 8192;
 
 template <class T>
 T clip(T global_norm, T max_norm) {
@@ -38,7 +38,7 @@ void sgd(const KernelContext& ctx, const SgdArgs& args, int64_t n, const SgdTens
                                    .velocity = args.momentum != 0,
                                    .nesterov = args.nesterov};
   const auto loop = optimizer::table_of<T>(ctx.isa).sgd;
-  ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
+  ctx.pool->parallel_for(n, kUpdateGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
 }
 
 template <class T>
@@ -60,7 +60,7 @@ void adam(const KernelContext& ctx, const AdamArgs& args, int64_t n, const AdamT
                                     .decay = args.weight_decay != 0,
                                     .decoupled = args.decoupled};
   const auto loop = optimizer::table_of<T>(ctx.isa).adam;
-  ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
+  ctx.pool->parallel_for(n, kUpdateGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
 }
 
 #define ISOBIT_INSTANTIATE(T)                                                                \

@@ -55,13 +55,13 @@ ScratchVector<pool::TapRange> tap_ranges(const PoolShape& p) {
   return taps;
 }
 
-// Windows along one axis: so many taps each, so far apart.
-struct Windows {
+// AxisWindows along one axis: so many taps each, so far apart.
+struct AxisWindows {
   int64_t size = 1, stride = 1, pad_begin = 0, pad_end = 0, dilation = 1;
 };
 
 // How many taps of window o are among the `in` elements of the axis; with padding, among these and the padding.
-int64_t taps_in(int64_t o, const Windows& w, int64_t in, bool with_padding) {
+int64_t taps_in(int64_t o, const AxisWindows& w, int64_t in, bool with_padding) {
   const int64_t begin = with_padding ? -w.pad_begin : 0, end = in + (with_padding ? w.pad_end : 0);
   int64_t count = 0;
   for (int64_t i = 0; i < w.size; ++i) {
@@ -73,8 +73,8 @@ int64_t taps_in(int64_t o, const Windows& w, int64_t in, bool with_padding) {
 
 // T(count) of every window; 1 where the count is 0, since +0 / 1 is the +0 that is wanted there.
 ScratchVector<float> divisors(const PoolShape& p) {
-  const Windows down = {p.kh, p.stride_h, p.pad_top, p.pad_bottom, p.dilation_h},
-                across = {p.kw, p.stride_w, p.pad_left, p.pad_right, p.dilation_w};
+  const AxisWindows down = {p.kh, p.stride_h, p.pad_top, p.pad_bottom, p.dilation_h},
+                    across = {p.kw, p.stride_w, p.pad_left, p.pad_right, p.dilation_w};
   ScratchVector<int64_t> rows, cols;
   for (int64_t oh = 0; oh < p.oh; ++oh) rows.push_back(taps_in(oh, down, p.ih, p.count_include_pad));
   for (int64_t ow = 0; ow < p.ow; ++ow) cols.push_back(taps_in(ow, across, p.iw, p.count_include_pad));

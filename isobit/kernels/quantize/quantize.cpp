@@ -9,7 +9,7 @@
 namespace isobit::kernels {
 namespace {
 
-constexpr int64_t kGrain = 4096;
+constexpr int64_t kQuantizeGrain = 4096;
 
 // f(element, scale's number) for the elements [begin, end).
 template <class F>
@@ -24,7 +24,7 @@ void for_each_element(const ScaleLayout& s, int64_t begin, int64_t end, F&& f) {
 
 template <class F>
 void for_all_elements(const KernelContext& ctx, const ScaleLayout& s, F&& f) {
-  ctx.pool->parallel_for(s.outer * s.axis * s.inner, kGrain,
+  ctx.pool->parallel_for(s.outer * s.axis * s.inner, kQuantizeGrain,
                          [&](int64_t begin, int64_t end) { for_each_element(s, begin, end, f); });
 }
 

@@ -12,8 +12,6 @@
 namespace isobit::kernels {
 namespace {
 
-constexpr int64_t kExpWork = 8;
-
 bool ignored(CrossEntropyOptions options, int64_t label) {
   return options.has_ignore_index && label == options.ignore_index;
 }

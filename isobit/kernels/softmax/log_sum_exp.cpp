@@ -14,8 +14,6 @@
 namespace isobit::kernels {
 namespace {
 
-constexpr int64_t kExpWork = 8;
-
 // f(elements, how many, number of the result) for every result.
 template <class T, class F>
 void for_each_result(const KernelContext& ctx, std::span<const int64_t> dims, uint64_t axes, const T* src, F f) {

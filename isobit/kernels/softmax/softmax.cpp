@@ -16,9 +16,6 @@ const softmaxes::Table& softmaxes::table_of(Isa isa) {
 }
 namespace {
 
-// exp of an element and the few float64 operations around it, in units of a plain element operation.
-constexpr int64_t kExpWork = 8;
-
 int64_t visible(int64_t r, int64_t V, CausalMask mask) {
   return std::clamp<int64_t>(r % mask.T + mask.offset + 1, 0, V);
 }

@@ -5,6 +5,13 @@
 
 #include "isobit/kernels/dispatch/by_isa.h"
 
+namespace isobit::kernels {
+
+// exp of an element and the few float64 operations around it, in units of a plain element operation.
+inline constexpr int64_t kExpWork = 8;
+
+}  // namespace isobit::kernels
+
 namespace isobit::kernels::softmaxes {
 
 struct Table {

@@ -13,7 +13,7 @@
 namespace isobit::lab::explain {
 namespace {
 
-constexpr int kMostSeconds = 300;
+constexpr int kTreeSeconds = 300;
 constexpr uint64_t kMaxWords = 64 * 1024, kMaxSvg = 8 << 20;
 
 using Dims = std::vector<int64_t>;
@@ -219,7 +219,7 @@ KernelTree tree_of(const Explanation& explanation, size_t platform, const reveal
     return tree;
   }
   const auto bytes =
-      kernels::vendor::run_in_child("the order of its sums", work, kMostSeconds, kMaxSvg + 6 * kMaxWords);
+      kernels::vendor::run_in_child("the order of its sums", work, kTreeSeconds, kMaxSvg + 6 * kMaxWords);
   if (!bytes) {
     tree.problem = bytes.error().message;
   } else if (const Status read = decode(*bytes, "the order of its sums", tree); !read) {

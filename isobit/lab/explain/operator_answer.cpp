@@ -15,7 +15,7 @@
 namespace isobit::lab::explain {
 namespace {
 
-constexpr int kMostSeconds = 300;
+constexpr int kAnswerSeconds = 300;
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 constexpr double kMostPower = 1e7;  // of an attribute, that is looked for
 
@@ -135,7 +135,7 @@ Answer ask(const OperatorCall& call, const platform::Platform& platform, const s
   const std::string what = text_of("asking an operator on ", platform.text());
   Answer answer;
   const auto bytes = kernels::vendor::run_in_child(
-      what, [&] { return asked(call, platform, arithmetic, backend, place); }, kMostSeconds, kMostBytes);
+      what, [&] { return asked(call, platform, arithmetic, backend, place); }, kAnswerSeconds, kMostBytes);
   if (!bytes) {
     answer.problem = bytes.error().message;
   } else if (const Status read = decode(*bytes, what, answer); !read) {
@@ -164,7 +164,7 @@ Expected<Reference> reference_of(const OperatorCall& call) {
     results.emplace("wide", converted(wide, DType::kFloat32));
     return encode(results);
   };
-  ISOBIT_TRY(const Bytes bytes, kernels::vendor::run_in_child(what, work, kMostSeconds, kMostBytes));
+  ISOBIT_TRY(const Bytes bytes, kernels::vendor::run_in_child(what, work, kAnswerSeconds, kMostBytes));
   ISOBIT_TRY(const Feeds results, decode_feeds(bytes, what));
   return Reference{results.at("narrow"), results.at("wide")};
 }

@@ -15,14 +15,14 @@
 namespace isobit::lab::explain {
 namespace {
 
-constexpr int kMostSeconds = 300;  // of one process
-constexpr uint64_t kMaxWords = 4096;
+constexpr int kPartSeconds = 300;  // of one process
+constexpr uint64_t kMaxPartWords = 4096;
 
 Bytes encode(const std::vector<PartResult>& results) {
   ByteWriter w;
   w.u64(results.size());
   for (const PartResult& r : results) {
-    w.text(r.error.substr(0, kMaxWords));
+    w.text(r.error.substr(0, kMaxPartWords));
     w.u64(r.outputs.size());
     for (const records::Hash128& hash : r.outputs) {
       w.u64(hash.high);
@@ -38,7 +38,7 @@ Expected<std::vector<PartResult>> decode(ByteView bytes, size_t calls, const std
   if (count != calls) return reader.fail("calls", "another number than was asked for");
   std::vector<PartResult> results(calls);
   for (PartResult& r : results) {
-    ISOBIT_TRY(r.error, reader.text("error", kMaxWords));
+    ISOBIT_TRY(r.error, reader.text("error", kMaxPartWords));
     ISOBIT_TRY(const uint64_t outputs, reader.u64("outputs"));
     for (uint64_t o = 0; o < outputs; ++o) {
       records::Hash128 hash;
@@ -154,7 +154,7 @@ Expected<std::vector<PartResult>> run_parts_in_child(const std::vector<PartCall>
     return encode(results);
   };
   const std::string what = text_of("replay on ", platform.text());
-  ISOBIT_TRY(const Bytes bytes, kernels::vendor::run_in_child(what, work, kMostSeconds, uint64_t{64} << 20));
+  ISOBIT_TRY(const Bytes bytes, kernels::vendor::run_in_child(what, work, kPartSeconds, uint64_t{64} << 20));
   return decode(bytes, calls.size(), what);
 }
 
@@ -196,7 +196,7 @@ Expected<Feeds> values_in_child(const InferenceRequest& request, const onnx::Mod
   };
   const std::string what = text_of("inputs of a replay on ", platform.text());
   // Names and dimensions beside the tensors.
-  ISOBIT_TRY(const Bytes bytes, kernels::vendor::run_in_child(what, work, kMostSeconds, most + (uint64_t{64} << 20)));
+  ISOBIT_TRY(const Bytes bytes, kernels::vendor::run_in_child(what, work, kPartSeconds, most + (uint64_t{64} << 20)));
   return decode_feeds(bytes, what);
 }
 

@@ -15,7 +15,7 @@
 namespace isobit::lab::explain {
 namespace {
 
-constexpr int kMostSeconds = 3600;  // of a training that is repeated
+constexpr int kReplaySeconds = 3600;  // of a training that is repeated
 
 // What the nodes that make these values were given.
 class Capture {
@@ -109,7 +109,7 @@ class TrainingReplayer {
     };
     const std::string what = text_of("the training on ", replays().reference->platform.text());
     ISOBIT_TRY(const Bytes bytes,
-               kernels::vendor::run_in_child(what, work, kMostSeconds, request_.most_bytes + (uint64_t{64} << 20)));
+               kernels::vendor::run_in_child(what, work, kReplaySeconds, request_.most_bytes + (uint64_t{64} << 20)));
     ISOBIT_TRY(const Feeds seen, decode_feeds(bytes, what));
     return make_calls(seen);
   }
@@ -236,7 +236,7 @@ class TrainingReplayer {
       }
       return w.take();
     };
-    ISOBIT_TRY(const Bytes bytes, kernels::vendor::run_in_child(what, work, kMostSeconds));
+    ISOBIT_TRY(const Bytes bytes, kernels::vendor::run_in_child(what, work, kReplaySeconds));
     ByteReader reader(bytes, what);
     std::vector<records::Hash128> hashes(call.graph.outputs().size());
     for (records::Hash128& hash : hashes) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "isobit/lab/kernel_name.h"
+#include "isobit/lab/profile/steps_observer.h"
 #include "isobit/lab/profile/work.h"
 #include "isobit/platform/platform.h"
 #include "isobit/runtime/executor.h"
@@ -48,15 +49,14 @@ struct Span {
   double begin = 0, end = 0;
 };
 
-class Profiler final : public runtime::Observer {
+class Profiler final : public StepsObserver {
  public:
   // At most `most_spans` are kept, of the first steps; the average is over all steps but the first, which makes what
   // later ones find made, unless there is no other.
   Profiler(const platform::Platform& platform, platform::Clock clock, size_t most_spans = 0);
 
-  // Around each step that this observes.
-  void begin_step(int64_t step);
-  void end_step();
+  void begin_step(int64_t step) override;
+  void end_step() override;
 
   void begin_run(const graph::Graph& graph) override;
   Status before_stage(const runtime::NodeRun& run) override;

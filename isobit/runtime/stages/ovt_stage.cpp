@@ -25,7 +25,7 @@ using kernels::rounding::table_of;
 using kernels::rounding::trainer_width;
 
 constexpr int64_t kGrain = 1 << 14;
-constexpr size_t kTogether = 256;  // outputs evaluated before the next fault is looked for
+constexpr size_t kLookedAtTogether = 256;  // outputs evaluated before the next fault is looked for
 
 // f(output) for every output that is rounded.
 template <class F>
@@ -193,9 +193,9 @@ Status OvtFollower::follow_by_distance(KernelCall& call, const log::OvtOutput& e
   for (const NearTie& t : needed) positions.push_back(t.position);
   std::inplace_merge(positions.begin(), positions.begin() + contradictions, positions.end());
   positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
-  for (size_t begin = 0; begin < positions.size(); begin += kTogether) {
+  for (size_t begin = 0; begin < positions.size(); begin += kLookedAtTogether) {
     std::vector<NearTie> places;
-    for (size_t p = begin; p < std::min(positions.size(), begin + kTogether); ++p) {
+    for (size_t p = begin; p < std::min(positions.size(), begin + kLookedAtTogether); ++p) {
       places.push_back(locate(blocks, positions[p]));
       places.back().value = x[positions[p]];
     }
