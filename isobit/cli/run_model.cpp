@@ -143,8 +143,8 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   ISOBIT_TRY(const lab::InferenceRequest request, request_of(o, limits));
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_folder(o.out));
+  if (o.profile && !o.receipt.file.empty()) return usage_error("--profile: goes without --receipt");
   ISOBIT_TRY(const std::optional<ReceiptWriter> writer, receipt_writer(o.receipt, o.arithmetic, console));
-  if (o.profile && writer) return usage_error("--profile: goes without --receipt");
   Deadline deadline(o.limits, console);
   const auto profile = o.profile ? std::make_unique<ProfileReport>(p, "run") : nullptr;
   platform::Engine engine(p);
