@@ -21,14 +21,22 @@ bool pause(const std::atomic<bool>& stop) {
   return !stop;
 }
 
+std::string standing_text(uint64_t checked, uint64_t steps) {
+  if (steps == 0) return "no head of the run was seen, nothing is checked";
+  return text_of("checked up to step ", checked, " of ", steps);
+}
+
 std::string progress_text(const run::FollowProgress& p) {
   if (p.steps == 0) return text_of("waiting for ", p.waits_for);
   return text_of("checked ", p.checked, "/", p.steps, " steps, ", p.signed_for, " are signed for",
                  p.waits_for.empty() ? "" : text_of("; waiting for ", p.waits_for));
 }
 
-void report_stopped(const run::FollowSummary& s, const Standing& standing, Console& console) {
-  const std::string reason = text_of("stopped before the run had ended: ", standing.text());
+// A head may have been remembered before the first report of progress.
+void report_stopped(const run::FollowSummary& s, Console& console) {
+  const std::string done = s.at.steps > 0 || !s.last_head ? standing_text(s.at.checked, s.at.steps)
+                                                          : "a head of the run was seen, nothing is checked";
+  const std::string reason = text_of("stopped before the run had ended: ", done);
   nlohmann::ordered_json document = {{"verdict", "inconclusive"},
                                      {"complete", false},
                                      {"steps_checked", s.at.checked},
@@ -49,10 +57,7 @@ void report_stopped(const run::FollowSummary& s, const Standing& standing, Conso
 
 }  // namespace
 
-std::string Standing::text() const {
-  if (steps == 0) return "no head of the run was seen, nothing is checked";
-  return text_of("checked up to step ", checked.load(), " of ", steps.load());
-}
+std::string Standing::text() const { return standing_text(checked, steps); }
 
 Expected<run::FollowSummary> follow(const run::AuditRequest& audit, const std::string& keep, Standing& standing,
                                     Console& console) {
@@ -85,7 +90,7 @@ Expected<run::FollowSummary> follow(const run::AuditRequest& audit, const std::s
   };
   auto summary = run::follow_run(request);
   console.end_progress();
-  if (summary && !summary->ended) report_stopped(*summary, standing, console);
+  if (summary && !summary->ended) report_stopped(*summary, console);
   return summary;
 }
 
