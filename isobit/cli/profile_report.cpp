@@ -162,7 +162,7 @@ void ProfileReport::print(const Console& console) const {
   const Profile p = profiler_.profile();
   if (p.steps == 0) return console.line(text_of("profile       no ", unit_, " was computed"));
   const auto part = [&](const char* what, double seconds) {
-    return seconds > 0 ? text_of(", ", what, " ", share(seconds, p.step)) : std::string();
+    return seconds >= 5e-4 * p.step ? text_of(", ", what, " ", share(seconds, p.step)) : std::string();
   };
   console.line(text_of("profile       ", number(1e3 * p.step, "%.3g"), " ms a ", unit_, ", the average of ", p.steps,
                        ": operators ", share(p.kernels, p.step), part("batch", p.batch),

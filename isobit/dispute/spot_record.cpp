@@ -8,15 +8,15 @@
 namespace isobit::dispute {
 namespace {
 
-constexpr uint32_t kSpotRecordVersion = 1,
-                   kRecordVersion = 2;  // of records: with questions that list what is drawn once
+constexpr uint32_t kSpotFileVersion = 1;
+constexpr uint32_t kSpotRecordVersion = 2;  // with questions that list what is drawn once
 constexpr std::string_view kFileTag = "isobit.spot.file";
 
 }  // namespace
 
 Bytes encode(const SpotRecord& record) {
   ByteWriter w;
-  write_frame(w, record.receipt ? kReceiptSpotRecordTag : kSpotRecordTag, kRecordVersion);
+  write_frame(w, record.receipt ? kReceiptSpotRecordTag : kSpotRecordTag, kSpotRecordVersion);
   write_agreement(w, record.engagement, record.receipt);
   w.bytes(record.seed);
   w.u64(record.draws);
@@ -30,7 +30,7 @@ Expected<SpotRecord> decode_spot_record(ByteView data, const std::string& what) 
   ByteReader r(data, what);
   if (data.size() > kMaxSpotRecordBytes) return r.fail("size", text_of("is over ", kMaxSpotRecordBytes, " bytes"));
   const bool of_receipt = has_tag(data, kReceiptSpotRecordTag);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, of_receipt ? kReceiptSpotRecordTag : kSpotRecordTag, kRecordVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, of_receipt ? kReceiptSpotRecordTag : kSpotRecordTag, kSpotRecordVersion));
   SpotRecord record;
   ISOBIT_RETURN_IF_ERROR(read_agreement(r, of_receipt, what, record.engagement, record.receipt));
   ISOBIT_TRY(const ByteView seed, r.bytes("seed", verify::kMaxSeedBytes));
@@ -70,7 +70,7 @@ Expected<SpotProof> prove(const SpotRecord& record, const Subject& subject) {
 
 Bytes seal_spot_file(ByteView content) {
   ByteWriter w;
-  write_frame(w, kFileTag, kSpotRecordVersion);
+  write_frame(w, kFileTag, kSpotFileVersion);
   w.bytes(content);
   const commit::Digest sum = commit::sha256(w.view());
   w.fixed(sum);
@@ -79,7 +79,7 @@ Bytes seal_spot_file(ByteView content) {
 
 Expected<Bytes> open_spot_file(ByteView file, const std::string& what) {
   ByteReader r(file, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kFileTag, kSpotRecordVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kFileTag, kSpotFileVersion));
   ISOBIT_TRY(const ByteView content, r.bytes("content", file.size()));
   const commit::Digest sum = commit::sha256(file.first(r.offset()));
   ISOBIT_TRY(const commit::Digest found, commit::read_digest(r, "checksum"));

@@ -135,7 +135,7 @@ class Opening {
       }
       if (in_step && growing == (wanted ? 1 : 0)) continue;
       return error(node, text_of("output '", graph_.value(o).name, "' ", Shape(now).text(), " would be ",
-                                 Shape(then).text(), " for ", others_, " samples in index_of of ", samples_,
+                                 Shape(then).text(), " for ", others_, " samples in place of ", samples_,
                                  ": it has no dimension of its own for them"));
     }
     return {};

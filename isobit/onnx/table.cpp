@@ -88,14 +88,14 @@ tl::expected<const Row*, std::string> find_row(const std::string& domain, const 
 
 namespace {
 
-struct Named {
+struct NodeForm {
   Operands inputs;
   graph::Attributes attributes;
 };
 
 // Parameters that are known are attributes; inputs end with one that is there.
-Expected<Named> named_parameters(Conversion& c) {
-  Named form{c.inputs(), {}};
+Expected<NodeForm> form_of(Conversion& c) {
+  NodeForm form{c.inputs(), {}};
   ISOBIT_TRY(form.attributes, c.same_attributes());
   for (const Parameter& parameter : c.row().parameters) {
     if (!c.has(parameter.input)) continue;
@@ -114,12 +114,12 @@ Expected<Named> named_parameters(Conversion& c) {
 }  // namespace
 
 Expected<Operands> same_as_onnx(Conversion& c) {
-  ISOBIT_TRY(Named form, named_parameters(c));
+  ISOBIT_TRY(NodeForm form, form_of(c));
   return c.last(c.row().target, std::move(form.inputs), std::move(form.attributes));
 }
 
 Expected<Operands> expanded(Conversion& c, Expansion expansion) {
-  ISOBIT_TRY(const Named form, named_parameters(c));
+  ISOBIT_TRY(const NodeForm form, form_of(c));
   std::vector<graph::ValueId> ids;
   for (const Operand& operand : form.inputs) ids.push_back(c.frame().id_of(operand));
   const std::vector<std::string> names = c.output_names();

@@ -55,7 +55,7 @@ ScratchVector<pool::TapRange> tap_ranges(const PoolShape& p) {
   return taps;
 }
 
-// AxisWindows along one axis: so many taps each, so far apart.
+// Windows along one axis: so many taps each, so far apart.
 struct AxisWindows {
   int64_t size = 1, stride = 1, pad_begin = 0, pad_end = 0, dilation = 1;
 };
