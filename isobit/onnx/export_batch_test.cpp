@@ -73,11 +73,12 @@ TEST(OpenBatch, DimensionsAreNamedByHowManyPlacesASampleHas) {
   EXPECT_EQ(names.at("reshaped"), (std::vector<std::string>{"3*batch", ""}));
 }
 
-void expect_refused(Example& e, ValueId output, const std::string& node) {
+void expect_refused(Example& e, ValueId output, const std::string& node, const std::string& says = "") {
   const auto opened = e.opened(output);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kUnreadable);
   EXPECT_NE(opened.error().message.find(node), std::string::npos) << opened.error().message;
+  EXPECT_NE(opened.error().message.find(says), std::string::npos) << opened.error().message;
 }
 
 TEST(OpenBatch, NetworksThatKnowTheNumberOfSamplesAreRefused) {
@@ -93,7 +94,8 @@ TEST(OpenBatch, NetworksThatKnowTheNumberOfSamplesAreRefused) {
                  "node 'block'");
   Example squared({kSamples, 3});
   const ValueId turned = squared.g.emit("Transpose", {squared.x}, {{"perm", Ints{1, 0}}}, "turned");
-  expect_refused(squared, squared.g.emit("MatMul", {squared.x, turned}, {}, "products"), "node 'products' (MatMul)");
+  expect_refused(squared, squared.g.emit("MatMul", {squared.x, turned}, {}, "products"), "node 'products' (MatMul)",
+                 "samples in place of 7");
 }
 
 models::ModelConfig config_of(const std::string& builder, int64_t batch) {
