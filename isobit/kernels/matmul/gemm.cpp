@@ -20,6 +20,7 @@ using product::SideKind;
 // Sizes of the packed blocks, kc x nc on the right and mc x kc on the left, so that both stay in a second-level cache;
 // kc is a chunk. Found by measurement, free to change.
 constexpr int64_t kRightBytes = 1 << 20, kLeftBytes = 256 << 10;
+constexpr int64_t kFewLeftBytes = 192 << 10, kFewRightBytes = 256 << 10;
 constexpr int64_t kTotalRows = 2048;  // bounds the running totals kept per thread
 constexpr int64_t kSerialWork = 1 << 15;
 // Elements of a page: rows as long as that lie in a page each.
@@ -63,7 +64,7 @@ class Part {
     const int64_t nr = tiling_.vectors * kernels_.lanes, size = static_cast<int64_t>(sizeof(T));
     const int64_t kc = std::max<int64_t>(1, longest_);
     const int64_t nc = p_.padded ? padded_columns(kc, std::min(kTotalRows, share.rows), nr)
-                                 : std::max(nr, kRightBytes / (kc * size) / nr * nr);
+                                 : std::max(nr, right_bytes(share.rows * kc * size) / (kc * size) / nr * nr);
     mc_ = std::max(tiling_.mr, kLeftBytes / (kc * size) / tiling_.mr * tiling_.mr);
     const int64_t most_columns = std::min(nc, ceil_div(share.columns, kernels_.lanes) * kernels_.lanes);
     const int64_t most_rows = std::min(reads_left_rows(most_columns) ? kDirectRows : kTotalRows, share.rows);
@@ -82,6 +83,13 @@ class Part {
   // Weights that are kept are not written out again: there are none.
   static void begin_at(int64_t batch, Operand<T>& operand) {
     if (operand.data != nullptr) operand.data += batch * operand.batch_stride;
+  }
+
+  // Of few rows the panels stay in a second-level cache, and there is room for some of columns. What is kept of columns
+  // is laid out by blocks, which no count of rows may change.
+  int64_t right_bytes(int64_t left_bytes) const {
+    const bool kept = kept_.panels != nullptr && kept_.right;
+    return left_bytes <= kFewLeftBytes && !kept ? kFewRightBytes : kRightBytes;
   }
 
   void reserve(int64_t rows, int64_t columns, int64_t terms) {
@@ -219,10 +227,9 @@ class Part {
     if (!direct && (!kept || kept_.fill)) pack_left(packed_left, row_panels, i0 + i, k0, terms);
     const Panels panels = column_panels(columns);
     const int64_t together = panels_together(terms);
-    const auto tile = [&](int64_t panel, int64_t r) {
-      const int64_t first = panels.first(panel), width = panels.first(panel + 1) - first, wide = width / lanes;
-      const int64_t row = row_panels.first(r), count = row_panels.first(r + 1) - row;
-      const int64_t totals = first * whole.rows + (i + row) * width;
+    const auto& kernel = p_.padded ? kernels_.windows : direct || as_rows ? kernels_.rows : kernels_.tile;
+    const auto tile = [&](const PanelColumns& c, int64_t row, int64_t count) {
+      const int64_t totals = c.first * whole.rows + (i + row) * c.width;
       step_.block = block_totals_ + totals;
       step_.result = results_ + totals;
       if (direct) {
@@ -234,16 +241,16 @@ class Part {
       } else {
         step_.left = packed_left + row * terms;
       }
-      const auto& kernel = p_.padded ? kernels_.windows : direct || as_rows ? kernels_.rows : kernels_.tile;
-      call(kernel[wide - 1][count - 1], i0 + i + row, count, j0 + first);
+      call(kernel[c.width / lanes - 1][count - 1], i0 + i + row, count, j0 + c.first);
     };
     for (int64_t begin = 0; begin < panels.count; begin += together) {
       const int64_t end = std::min(panels.count, begin + together);
       describe(whole, panels, begin, end, k0);
-      for (int64_t r = 0; r < row_panels.count; ++r) {
-        for (int64_t panel = begin; panel < end; ++panel) {
-          take(described_[panel - begin]);
-          tile(panel, r);
+      for (int64_t r = 0, row = 0, next = 0; r < row_panels.count; ++r, row = next) {
+        next = row_panels.first(r + 1);
+        for (const PanelColumns *c = described_, *last = c + (end - begin); c < last; ++c) {
+          take(*c);
+          tile(*c, row, next - row);
         }
       }
     }
@@ -259,7 +266,8 @@ class Part {
 
   // What the tiles of a panel of columns have in common.
   struct PanelColumns {
-    const T* right;  // if it is not padded
+    int64_t first, width;  // of the lanes that the block has
+    const T* right;        // if it is not padded
     int64_t right_k_stride;
     const T* windows[kMaxVectors];
     int64_t columns, spots, spot_count;  // spots: the first one's number
@@ -272,6 +280,8 @@ class Part {
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t first = panels.first(panel), width = panels.first(panel + 1) - first;
       PanelColumns& c = described_[panel - begin];
+      c.first = first;
+      c.width = width;
       c.right_k_stride = step_.right_k_stride;
       if (p_.padded) {
         for (int64_t v = 0; v < width / kernels_.lanes; ++v) {

@@ -10,10 +10,17 @@ namespace {
 
 #include "isobit/kernels/matmul/transpose.inc"
 
+// The same value, which the compiler must keep in a register: it likes to load it again for each of its uses.
+template <class Reg>
+ISOBIT_INLINE Reg in_register(Reg v) {
+  asm("" : "+x"(v));
+  return v;
+}
+
 struct F32 {
   using T = float;
   using Reg = __m256;
-  static constexpr int kLanes = 8, kPrefetchTerms = 8;
+  static constexpr int kLanes = 8, kPrefetchTerms = 8, kTermsAtOnce = 4;
   ISOBIT_INLINE_MEMBER static __m256i first(int64_t n) {
     const int count = static_cast<int>(n > 8 ? 8 : n < 0 ? 0 : n);
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -21,9 +28,13 @@ struct F32 {
   ISOBIT_INLINE_MEMBER static Reg zero() { return _mm256_setzero_ps(); }
   ISOBIT_INLINE_MEMBER static Reg broadcast(float x) { return _mm256_set1_ps(x); }
   ISOBIT_INLINE_MEMBER static Reg load(const float* p) { return _mm256_loadu_ps(p); }
+  ISOBIT_INLINE_MEMBER static Reg load_once(const float* p) { return in_register(load(p)); }
   ISOBIT_INLINE_MEMBER static void store(float* p, Reg v) { _mm256_storeu_ps(p, v); }
   ISOBIT_INLINE_MEMBER static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
   ISOBIT_INLINE_MEMBER static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+  ISOBIT_INLINE_MEMBER static void add_product(Reg& sum, Reg a, Reg b) {
+    asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+  }
   ISOBIT_INLINE_MEMBER static Reg canonical(Reg v) {
     return _mm256_blendv_ps(v, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)), _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
   }
@@ -76,16 +87,20 @@ struct F32 {
 struct F64 {
   using T = double;
   using Reg = __m256d;
-  static constexpr int kLanes = 4, kPrefetchTerms = 8;
+  static constexpr int kLanes = 4, kPrefetchTerms = 8, kTermsAtOnce = 4;
   ISOBIT_INLINE_MEMBER static __m256i first(int64_t n) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
   }
   ISOBIT_INLINE_MEMBER static Reg zero() { return _mm256_setzero_pd(); }
   ISOBIT_INLINE_MEMBER static Reg broadcast(double x) { return _mm256_set1_pd(x); }
   ISOBIT_INLINE_MEMBER static Reg load(const double* p) { return _mm256_loadu_pd(p); }
+  ISOBIT_INLINE_MEMBER static Reg load_once(const double* p) { return in_register(load(p)); }
   ISOBIT_INLINE_MEMBER static void store(double* p, Reg v) { _mm256_storeu_pd(p, v); }
   ISOBIT_INLINE_MEMBER static Reg add(Reg a, Reg b) { return _mm256_add_pd(a, b); }
   ISOBIT_INLINE_MEMBER static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_pd(a, b, c); }
+  ISOBIT_INLINE_MEMBER static void add_product(Reg& sum, Reg a, Reg b) {
+    asm("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+  }
   ISOBIT_INLINE_MEMBER static Reg canonical(Reg v) {
     return _mm256_blendv_pd(v, _mm256_castsi256_pd(_mm256_set1_epi64x(0x7ff8000000000000)),
                             _mm256_cmp_pd(v, v, _CMP_UNORD_Q));

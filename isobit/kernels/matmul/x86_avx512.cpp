@@ -13,16 +13,18 @@ namespace {
 struct F32 {
   using T = float;
   using Reg = __m512;
-  static constexpr int kLanes = 16, kPrefetchTerms = 8;
+  static constexpr int kLanes = 16, kPrefetchTerms = 8, kTermsAtOnce = 1;
   ISOBIT_INLINE_MEMBER static __mmask16 first(int64_t n) {
     return static_cast<__mmask16>(n >= 16 ? 0xffffu : n <= 0 ? 0u : (1u << n) - 1);
   }
   ISOBIT_INLINE_MEMBER static Reg zero() { return _mm512_setzero_ps(); }
   ISOBIT_INLINE_MEMBER static Reg broadcast(float x) { return _mm512_set1_ps(x); }
   ISOBIT_INLINE_MEMBER static Reg load(const float* p) { return _mm512_loadu_ps(p); }
+  ISOBIT_INLINE_MEMBER static Reg load_once(const float* p) { return load(p); }
   ISOBIT_INLINE_MEMBER static void store(float* p, Reg v) { _mm512_storeu_ps(p, v); }
   ISOBIT_INLINE_MEMBER static Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
   ISOBIT_INLINE_MEMBER static Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
+  ISOBIT_INLINE_MEMBER static void add_product(Reg& sum, Reg a, Reg b) { sum = fma(a, b, sum); }
   ISOBIT_INLINE_MEMBER static Reg canonical(Reg v) {
     return _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q),
                               _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
@@ -69,16 +71,18 @@ struct F32 {
 struct F64 {
   using T = double;
   using Reg = __m512d;
-  static constexpr int kLanes = 8, kPrefetchTerms = 8;
+  static constexpr int kLanes = 8, kPrefetchTerms = 8, kTermsAtOnce = 1;
   ISOBIT_INLINE_MEMBER static __mmask8 first(int64_t n) {
     return static_cast<__mmask8>(n >= 8 ? 0xffu : n <= 0 ? 0u : (1u << n) - 1);
   }
   ISOBIT_INLINE_MEMBER static Reg zero() { return _mm512_setzero_pd(); }
   ISOBIT_INLINE_MEMBER static Reg broadcast(double x) { return _mm512_set1_pd(x); }
   ISOBIT_INLINE_MEMBER static Reg load(const double* p) { return _mm512_loadu_pd(p); }
+  ISOBIT_INLINE_MEMBER static Reg load_once(const double* p) { return load(p); }
   ISOBIT_INLINE_MEMBER static void store(double* p, Reg v) { _mm512_storeu_pd(p, v); }
   ISOBIT_INLINE_MEMBER static Reg add(Reg a, Reg b) { return _mm512_add_pd(a, b); }
   ISOBIT_INLINE_MEMBER static Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_pd(a, b, c); }
+  ISOBIT_INLINE_MEMBER static void add_product(Reg& sum, Reg a, Reg b) { sum = fma(a, b, sum); }
   ISOBIT_INLINE_MEMBER static Reg canonical(Reg v) {
     return _mm512_mask_mov_pd(v, _mm512_cmp_pd_mask(v, v, _CMP_UNORD_Q),
                               _mm512_castsi512_pd(_mm512_set1_epi64(0x7ff8000000000000)));
