@@ -4,6 +4,7 @@
 
 #include "isobit/base/scratch_shelf.h"
 #include "isobit/base/status.h"
+#include "isobit/kernels/matmul/block_sizes.h"
 #include "isobit/kernels/matmul/images.h"
 #include "isobit/kernels/matmul/kept_operand.h"
 #include "isobit/kernels/matmul/matmul.h"
@@ -16,24 +17,6 @@ namespace isobit::kernels::gemm {
 namespace {
 
 using product::SideKind;
-
-// Sizes of the packed blocks, kc x nc on the right and mc x kc on the left, so that both stay in a second-level cache;
-// kc is a chunk. Found by measurement, free to change.
-constexpr int64_t kRightBytes = 1 << 20, kLeftBytes = 256 << 10;
-constexpr int64_t kFewLeftBytes = 192 << 10, kFewRightBytes = 256 << 10;
-constexpr int64_t kTotalRows = 2048;  // bounds the running totals kept per thread
-constexpr int64_t kSerialWork = 1 << 15;
-// Elements of a page: rows as long as that lie in a page each.
-template <class T>
-constexpr int64_t kPage = 4096 / static_cast<int64_t>(sizeof(T));
-// An operand whose panels are used this often or less is read in place where its layout allows; one of more such rows
-// than this only if they are used once.
-constexpr int64_t kDirectPanels = 4, kFewPages = 64;
-// Rows read in place: few enough that their pages are still at hand in the next chunk.
-constexpr int64_t kDirectRows = 384;
-// Of panels of columns that one panel of rows meets before the next one.
-constexpr int64_t kTogetherBytes = 128 << 10;
-constexpr size_t kMostShared = 4 << 20;  // bytes of panels that a thread keeps for several batch entries
 
 // Of the outputs of one batch entry, after the exchange, if there was one.
 struct Rectangle {
@@ -243,14 +226,19 @@ class Part {
       }
       call(kernel[c.width / lanes - 1][count - 1], i0 + i + row, count, j0 + c.first);
     };
+    // What is kept may be in memory only: while one panel meets the panels of rows, the next one comes.
+    const bool is_far = kept_.panels != nullptr && kept_.right && !kept_.fill && together == 1;
     for (int64_t begin = 0; begin < panels.count; begin += together) {
       const int64_t end = std::min(panels.count, begin + together);
       describe(whole, panels, begin, end, k0);
-      for (int64_t r = 0, row = 0, next = 0; r < row_panels.count; ++r, row = next) {
-        next = row_panels.first(r + 1);
+      const T* const next = is_far && end < panels.count ? packed_right_ + panels.first(end) * terms : nullptr;
+      const int64_t next_size = (panels.first(end + 1) - panels.first(end)) * terms;
+      for (int64_t r = 0, row = 0, below = 0; r < row_panels.count; ++r, row = below) {
+        below = row_panels.first(r + 1);
+        if (next != nullptr) prefetch_part(next, next_size, r, row_panels.count);
         for (const PanelColumns *c = described_, *last = c + (end - begin); c < last; ++c) {
           take(*c);
-          tile(*c, row, next - row);
+          tile(*c, row, below - row);
         }
       }
     }

@@ -78,6 +78,14 @@ Width best_width(const Table<T>& kernels, int64_t m, int64_t n) {
   return best;
 }
 
+// Fetches part `part` of so many of `size` elements into a second-level cache.
+template <class T>
+void prefetch_part(const T* from, int64_t size, int64_t part, int64_t parts) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  const int64_t end = first_of(size, part + 1, parts);
+  for (int64_t i = first_of(size, part, parts); i < end; i += kLine) __builtin_prefetch(from + i, 0, 2);
+}
+
 // What a tile of chunk `chunk` does with its running totals, of so many chunks.
 template <class T>
 void begin_chunk(TileStep<T>& step, int64_t chunk, int64_t chunks) {
