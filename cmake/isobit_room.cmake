@@ -29,10 +29,12 @@ function(isobit_plain TARGET)
   target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# Some files of a room as one: what they include is parsed once for all of them. Names of their own must differ.
+# Some files of a room as one: what they include is parsed once for all of them. Names of their own must differ. GCC
+# takes each for a header, whose lambdas must not hold types of an anonymous namespace.
 function(isobit_together TARGET)
   if(ISOBIT_TOGETHER)
     set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    target_compile_options(${TARGET} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
 endfunction()
 

@@ -13,8 +13,8 @@
 namespace isobit {
 namespace {
 
-// Some tenths of a millisecond: what a network does on one thread between two loops on all takes less, and to wake a
-// thread that sleeps takes a tenth of that.
+// On x86 some tenths of a millisecond, elsewhere less: what a network does on one thread between two loops on all takes
+// less, and to wake a thread that sleeps takes a tenth of that.
 constexpr int kSpins = 10000;
 
 void relax() {

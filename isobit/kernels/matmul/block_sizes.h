@@ -9,8 +9,9 @@ namespace isobit::kernels::gemm {
 // Sizes of the packed blocks, kc x nc on the right and mc x kc on the left, so that both stay in a second-level cache;
 // kc is a chunk.
 inline constexpr int64_t kRightBytes = 1 << 20, kLeftBytes = 256 << 10;
-// The right one where all of the left takes kFewLeftBytes or less.
-inline constexpr int64_t kFewLeftBytes = 192 << 10, kFewRightBytes = 256 << 10;
+// The right one where a chunk of a thread's rows takes kFewLeftBytes or less, and its fewest columns then: rows that
+// are not kept are packed again for each block.
+inline constexpr int64_t kFewLeftBytes = 192 << 10, kFewRightBytes = 256 << 10, kFewColumns = 256;
 inline constexpr int64_t kTotalRows = 2048;  // bounds the running totals kept per thread
 inline constexpr int64_t kSerialWork = 1 << 15;
 // Elements of a page: rows as long as that lie in a page each.

@@ -47,7 +47,7 @@ class Part {
     const int64_t nr = tiling_.vectors * kernels_.lanes, size = static_cast<int64_t>(sizeof(T));
     const int64_t kc = std::max<int64_t>(1, longest_);
     const int64_t nc = p_.padded ? padded_columns(kc, std::min(kTotalRows, share.rows), nr)
-                                 : std::max(nr, right_bytes(share.rows * kc * size) / (kc * size) / nr * nr);
+                                 : std::max(nr, right_columns(share.rows, kc) / nr * nr);
     mc_ = std::max(tiling_.mr, kLeftBytes / (kc * size) / tiling_.mr * tiling_.mr);
     const int64_t most_columns = std::min(nc, ceil_div(share.columns, kernels_.lanes) * kernels_.lanes);
     const int64_t most_rows = std::min(reads_left_rows(most_columns) ? kDirectRows : kTotalRows, share.rows);
@@ -68,11 +68,13 @@ class Part {
     if (operand.data != nullptr) operand.data += batch * operand.batch_stride;
   }
 
-  // Of few rows the panels stay in a second-level cache, and there is room for some of columns. What is kept of columns
-  // is laid out by blocks, which no count of rows may change.
-  int64_t right_bytes(int64_t left_bytes) const {
-    const bool kept = kept_.panels != nullptr && kept_.right;
-    return left_bytes <= kFewLeftBytes && !kept ? kFewRightBytes : kRightBytes;
+  // Where the rows of a chunk are few, smaller blocks on the right leave both sides in a second-level cache. Not of
+  // kept right panels: where they lie follows from the columns of a block, and they serve any number of rows
+  // (kept_panels.h).
+  int64_t right_columns(int64_t rows, int64_t terms) const {
+    const int64_t column = terms * static_cast<int64_t>(sizeof(T)), most = kRightBytes / column;
+    if (rows * column > kFewLeftBytes || (kept_.panels != nullptr && kept_.right)) return most;
+    return std::min(most, std::max(kFewColumns, kFewRightBytes / column));
   }
 
   void reserve(int64_t rows, int64_t columns, int64_t terms) {
@@ -226,7 +228,8 @@ class Part {
       }
       call(kernel[c.width / lanes - 1][count - 1], i0 + i + row, count, j0 + c.first);
     };
-    // What is kept may be in memory only: while one panel meets the panels of rows, the next one comes.
+    // What is kept may be in memory only: while one panel meets the panels of rows, the next one of the chunk comes. Of
+    // several together each is met too soon.
     const bool is_far = kept_.panels != nullptr && kept_.right && !kept_.fill && together == 1;
     for (int64_t begin = 0; begin < panels.count; begin += together) {
       const int64_t end = std::min(panels.count, begin + together);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "isobit/base/scratch.h"
@@ -106,6 +107,44 @@ TEST(KeptPanels, OfProductsChangeNoBit) {
     check_product<float>(s);
     check_product<double>(s);
   }
+}
+
+// Whoever lays out and whoever reads may have different numbers of rows, which decide how much is laid out at a time of
+// what is not kept.
+template <class T>
+void check_rows(std::vector<int64_t> rows) {
+  const int64_t n = 2000, k = 300, most = *std::ranges::max_element(rows);
+  const std::vector<T> a = numbers<T>(most * k, 1), b = numbers<T>(k * n, 2);
+  auto args_of = [&](int64_t m, std::vector<T>& c) {
+    c.assign(static_cast<size_t>(m * n), T(-7));
+    return MatmulArgs<T>{.m = m,
+                         .n = n,
+                         .k = k,
+                         .a = a.data(),
+                         .a_row_stride = k,
+                         .b = b.data(),
+                         .b_row_stride = n,
+                         .c = c.data(),
+                         .c_row_stride = n};
+  };
+  std::vector<T> wanted;
+  reference::matmul(args_of(most, wanted));
+  on_all([&](const KernelContext& ctx) {
+    KeptPanels kept;
+    for (const int64_t m : rows) {
+      std::vector<T> c;
+      MatmulArgs<T> args = args_of(m, c);
+      args.kept_b = &kept;
+      matmul(ctx, args);
+      ASSERT_TRUE(testing::same_bits(std::vector<T>(wanted.begin(), wanted.begin() + m * n), c)) << m << " rows";
+    }
+  });
+}
+
+TEST(KeptPanels, ServeCallsWithOtherNumbersOfRows) {
+  check_rows<float>({250, 250, 20, 250});
+  check_rows<float>({20, 20, 250, 20});
+  check_rows<double>({120, 120, 20, 120});
 }
 
 std::vector<ConvShape> convolutions() {
