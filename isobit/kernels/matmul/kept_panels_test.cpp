@@ -113,7 +113,7 @@ TEST(KeptPanels, OfProductsChangeNoBit) {
 // what is not kept.
 template <class T>
 void check_rows(std::vector<int64_t> rows) {
-  const int64_t n = 2000, k = 300, most = *std::ranges::max_element(rows);
+  const int64_t n = 600, k = 300, most = *std::ranges::max_element(rows);
   const std::vector<T> a = numbers<T>(most * k, 1), b = numbers<T>(k * n, 2);
   auto args_of = [&](int64_t m, std::vector<T>& c) {
     c.assign(static_cast<size_t>(m * n), T(-7));
