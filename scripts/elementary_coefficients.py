@@ -97,6 +97,13 @@ def mapped_tail(centre):
     return lambda t: tail(centre * (1 + t) / (1 - t))
 
 
+def unweighted_tail(centre):
+    def at(t):
+        x = centre * (1 + t) / (1 - t)
+        return tail(x) / (x + 1)
+    return at
+
+
 def two_over_pi(words):
     """The first bits of 2/pi in words of 64, behind one word of zeros."""
     with mp.workdps(500):
@@ -149,6 +156,10 @@ def main():
         c = mp.mpf(centre)
         emit(name, f"Phi(-x) e^(x^2/2) (x + 1) in t = (x - {centre}) / (x + {centre}) on {float(lo)} <= x <= {hi}", mapped_tail(c),
              (lo - c) / (lo + c), (hi - c) / (hi + c), degree, lambda t, c=c: 1 / mapped_tail(c)(t))
+    c = mp.mpf(5)
+    emit("kExpNear", "e^r on |r| <= ln2 / 2", mp.exp, -HALF_LN2, HALF_LN2, 8, lambda r: mp.exp(-r))
+    emit("kPhiTailNear", "Phi(-x) e^(x^2/2) in t = (x - 5) / (x + 5) on 0 <= x <= 14.5", unweighted_tail(c),
+         -1, (mp.mpf("14.5") - c) / (mp.mpf("14.5") + c), 15, lambda t: 1 / unweighted_tail(c)(t))
 
 
 if __name__ == "__main__":

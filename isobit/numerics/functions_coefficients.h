@@ -64,5 +64,15 @@ static constexpr double kPhiTailWide[] = {
     -0x1.9881d2f560c8fp-34, 0x1.e97f6d661ccf1p-33,  0x1.daa1489f76040p-35,  -0x1.42e26ad3758e3p-35,
     -0x1.44f9f46a5b133p-36, 0x1.34cc00b665b87p-38,  0x1.59eb69f365385p-38,  -0x1.521bfd60b22d3p-43,
     -0x1.17b23a3060a60p-40, -0x1.8655e6ff3f0b4p-45, 0x1.07d6894b7bea2p-43};
+// e^r on |r| <= ln2 / 2; degree 8, relative error 2^-39.8
+static constexpr double kExpNear[] = {0x1.0000000000000p+0,  0x1.ffffffffd382fp-1,  0x1.fffffffff71b2p-2,
+                                      0x1.555555a279c87p-3,  0x1.555555742d965p-5,  0x1.1110809f385f6p-7,
+                                      0x1.6c164de86dafdp-10, 0x1.a1aa939e677aep-13, 0x1.a15a600528a0fp-16};
+// Phi(-x) e^(x^2/2) in t = (x - 5) / (x + 5) on 0 <= x <= 14.5; degree 15, relative error 2^-40.3
+static constexpr double kPhiTailNear[] = {
+    0x1.3b0fbcb4c7337p-4,  -0x1.25cd1321cb4b4p-3,  0x1.db6af87274d39p-4,   -0x1.4b4ce47811c75p-4,
+    0x1.8807f28a8dcd2p-5,  -0x1.7f9d051d3375fp-6,  0x1.26a1193a3ec02p-7,   -0x1.37cc64f6c7599p-9,
+    0x1.cc6bb74098bfdp-13, 0x1.1972776408e70p-13,  -0x1.fb48f651fa33bp-15, 0x1.381eeb690a2cbp-20,
+    0x1.d29a29712ab70p-18, -0x1.6b248a5833ae3p-20, -0x1.3b89df8058a7dp-20, -0x1.4ee00256b7a84p-23};
 
 }  // namespace isobit::numerics::impl

@@ -196,6 +196,7 @@ ISOBIT_INLINE float cr_gelu_tanh(float x) {
 #include "isobit/numerics/functions_impl_f64.h"
 #include "isobit/numerics/functions_impl_hyperbolic.h"
 #include "isobit/numerics/functions_impl_inverse.h"
+#include "isobit/numerics/functions_impl_near.h"
 #include "isobit/numerics/functions_impl_pow.h"
 #include "isobit/numerics/functions_impl_soft.h"
 #include "isobit/numerics/functions_impl_trig.h"

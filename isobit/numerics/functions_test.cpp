@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <random>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "isobit/base/whole_for_test.h"
+#include "isobit/numerics/functions_impl.h"
 #include "isobit/numerics/functions_oracle.h"
 
 namespace isobit::numerics {
@@ -152,6 +155,19 @@ TEST(FunctionValues, Special) {
   EXPECT_EQ(cr_gelu_erf(kInf), kInf);
   EXPECT_EQ(bits_of(cr_gelu_tanh(-kInf)), bits_of(-0.0f));
   EXPECT_EQ(bits_of(cr_gelu_tanh(-0.0f)), bits_of(-0.0f));
+}
+
+// What the near value promises, with a margin of 2 for the machine's fma or its absence.
+TEST(FunctionValues, NearGeluIsWithinItsError) {
+  double worst = 0;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 1021) {
+    const float x = f32_from_bits(static_cast<uint32_t>(bits));
+    if (!(std::abs(x) <= 14.5f) || x == 0) continue;
+    const double exact = f64_gelu_erf(static_cast<double>(x));
+    worst = std::max(worst, std::abs((impl::gelu_erf_near(x) - exact) / exact));
+  }
+  EXPECT_LT(worst, impl::kGeluNearError / 2);
+  EXPECT_GT(worst, impl::kGeluNearError / 64);
 }
 
 TEST(FunctionValues, SpecialInFloat64) {

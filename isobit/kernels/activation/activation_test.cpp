@@ -5,8 +5,11 @@
 #include <cmath>
 #include <functional>
 
+#include "isobit/base/whole_for_test.h"
 #include "isobit/kernels/activation/real_oracle.h"
 #include "isobit/kernels/testing.h"
+#include "isobit/numerics/bits.h"
+#include "isobit/numerics/functions.h"
 
 namespace isobit::kernels {
 namespace {
@@ -208,6 +211,25 @@ TYPED_TEST(Activation, SpecialValues) {
                             std::vector<T>(dst.begin(), dst.begin() + 7)));
       gelu_grad(ctx, form, n, src.data(), ones.data(), dst.data());
       EXPECT_TRUE(same_bits({T(0.5), T(0.5), T(1), T(0), nan, T(1), T(0), T(0.5), T(0.5)}, dst));
+    }
+  }
+}
+
+// The kernels round a near value where that is sure: every 1021st float, or all, against the function itself.
+TEST(ActivationOfFloats, GeluIsTheCorrectlyRoundedOne) {
+  constexpr int64_t kPart = 1 << 16;
+  const uint64_t stride = whole_test() ? 1 : 1021, count = ((uint64_t{1} << 32) + stride - 1) / stride;
+  ThreadPool one(1);
+  std::vector<float> src(kPart), expected(kPart), dst(kPart);
+  for (uint64_t begin = 0; begin < count; begin += kPart) {
+    const auto n = static_cast<int64_t>(std::min<uint64_t>(kPart, count - begin));
+    for (int64_t i = 0; i < n; ++i) {
+      src[i] = numerics::f32_from_bits(static_cast<uint32_t>((begin + static_cast<uint64_t>(i)) * stride));
+      expected[i] = numerics::cr_gelu_erf(src[i]);
+    }
+    for (Isa isa : available_isas()) {
+      gelu(KernelContext{isa, &one}, GeluForm::kErf, n, src.data(), dst.data());
+      ASSERT_TRUE(same_bits(expected, dst)) << name_of(isa) << ", inputs from " << begin * stride;
     }
   }
 }

@@ -83,9 +83,45 @@ void tanh_grad(int64_t n, const T* dst, const T* diff_dst, T* diff_src) {
 }
 
 template <class T>
+void gelu_erf(int64_t n, const T* src, T* dst) {
+  each(n, src, dst, [](T x) { return Function<T>::gelu_erf(x); });
+}
+
+constexpr int kBlock = 32;
+
+// A near value's float is the right one where both ends of its error give the same float (NaN never does). False where
+// one of the block is not sure; dst is then untouched, for it may be src.
+ISOBIT_INLINE bool gelu_erf_block(const float* src, float* dst) {
+  float nearest[kBlock];
+  int32_t unsure = 0;
+  for (int i = 0; i < kBlock; ++i) {
+    const double y = impl::gelu_erf_near(src[i]);
+    const auto low = static_cast<float>(y * (1 - impl::kGeluNearError));
+    const auto high = static_cast<float>(y * (1 + impl::kGeluNearError));
+    nearest[i] = low;
+    unsure |= low == high ? 0 : 1;
+  }
+  if (unsure != 0) return false;
+  for (int i = 0; i < kBlock; ++i) dst[i] = nearest[i];
+  return true;
+}
+
+void gelu_erf_in_blocks(int64_t n, const float* src, float* dst) {
+  int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    if (!gelu_erf_block(src + i, dst + i)) gelu_erf(kBlock, src + i, dst + i);
+  }
+  gelu_erf(n - i, src + i, dst + i);
+}
+
+template <class T>
 void gelu(GeluForm form, int64_t n, const T* src, T* dst) {
   if (form == GeluForm::kErf) {
-    each(n, src, dst, [](T x) { return Function<T>::gelu_erf(x); });
+    if constexpr (sizeof(T) == sizeof(float)) {
+      gelu_erf_in_blocks(n, src, dst);
+    } else {
+      gelu_erf(n, src, dst);
+    }
   } else {
     each(n, src, dst, [](T x) { return Function<T>::gelu_tanh(x); });
   }
