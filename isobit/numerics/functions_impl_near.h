@@ -29,9 +29,9 @@ ISOBIT_INLINE double near_polynomial(const double (&c)[N], double x) {
   return near_sum(x, near_horner<1, 2>(c, y), near_horner<0, 2>(c, y));
 }
 
-// x Phi(x), off by less than kGeluNearError of itself, in less than half the time of cr_gelu_erf; NaN for NaN. Its last
-// bits depend on the instruction set: no result may, so it is for those who then look whether both ends of its error
-// round to one float.
+// x Phi(x), off by less than kGeluNearError of itself, for x >= -14.5; below that a number that rounds to -0, as x
+// Phi(x) does; NaN for NaN. Its last bits depend on the instruction set: no result may, so it is for those who then
+// look whether both ends of its error round to one float.
 constexpr double kGeluNearError = 0x1p-37;
 ISOBIT_INLINE double gelu_erf_near(float x) {
   const float a = magnitude(x);

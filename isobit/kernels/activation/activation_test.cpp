@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -215,10 +216,12 @@ TYPED_TEST(Activation, SpecialValues) {
   }
 }
 
-// The kernels round a near value where that is sure: every 1021st float, or all, against the function itself.
+// The kernels round a near value where that is sure: every 127th float (an error that is believed to be 0 is found at
+// one in four million), or all, against the function itself. In place, so that nothing is left of another one's
+// results.
 TEST(ActivationOfFloats, GeluIsTheCorrectlyRoundedOne) {
   constexpr int64_t kPart = 1 << 16;
-  const uint64_t stride = whole_test() ? 1 : 1021, count = ((uint64_t{1} << 32) + stride - 1) / stride;
+  const uint64_t stride = whole_test() ? 1 : 127, count = ((uint64_t{1} << 32) + stride - 1) / stride;
   ThreadPool one(1);
   std::vector<float> src(kPart), expected(kPart), dst(kPart);
   for (uint64_t begin = 0; begin < count; begin += kPart) {
@@ -228,7 +231,8 @@ TEST(ActivationOfFloats, GeluIsTheCorrectlyRoundedOne) {
       expected[i] = numerics::cr_gelu_erf(src[i]);
     }
     for (Isa isa : available_isas()) {
-      gelu(KernelContext{isa, &one}, GeluForm::kErf, n, src.data(), dst.data());
+      std::copy_n(src.data(), n, dst.data());
+      gelu(KernelContext{isa, &one}, GeluForm::kErf, n, dst.data(), dst.data());
       ASSERT_TRUE(same_bits(expected, dst)) << name_of(isa) << ", inputs from " << begin * stride;
     }
   }
