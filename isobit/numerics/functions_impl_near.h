@@ -2,15 +2,17 @@
 // there, an fma is used where the machine has one.
 #pragma once
 
+#include "isobit/numerics/fma.h"
 #include "isobit/numerics/functions_impl.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::numerics::impl {
 
 // a * b + c in one rounding where that is one instruction, else in two: for what is near a value and whose last bits
 // nobody sees.
 ISOBIT_INLINE double near_sum(double a, double b, double c) {
-#if defined(__FMA__) || defined(__aarch64__)
-  return __builtin_fma(a, b, c);
+#if ISOBIT_HARDWARE_FMA
+  return fma_f64(a, b, c);
 #else
   return a * b + c;
 #endif
@@ -38,7 +40,7 @@ ISOBIT_INLINE double gelu_erf_near(float x) {
   const double bounded = static_cast<double>(a > 14.5f ? 14.5f : a);
   const double y = -0.5 * bounded * bounded;
   const double shifted = near_sum(y, kInverseLn2, kMagic);
-  const double r = near_sum(kMagic - shifted, 0x1.62e42fefa39efp-1, y);
+  const double r = near_sum(kMagic - shifted, kLn2High + kLn2Low, y);
   const double power = from_bits64(to_bits(near_polynomial(kExpNear, r)) + (to_bits(shifted) << 52));
   const double tail = power * near_polynomial(kPhiTailNear, (bounded - 5) / (bounded + 5));
   const double factor = x < -14.5f ? -14.5 : static_cast<double>(x);  // so that -inf gives -0

@@ -83,7 +83,7 @@ void tanh_grad(int64_t n, const T* dst, const T* diff_dst, T* diff_src) {
 }
 
 template <class T>
-void gelu_erf(int64_t n, const T* src, T* dst) {
+void gelu_erf_of_each(int64_t n, const T* src, T* dst) {
   each(n, src, dst, [](T x) { return Function<T>::gelu_erf(x); });
 }
 
@@ -106,22 +106,20 @@ ISOBIT_INLINE bool gelu_erf_block(const float* src, float* dst) {
   return true;
 }
 
-void gelu_erf_in_blocks(int64_t n, const float* src, float* dst) {
+void gelu_erf(int64_t n, const double* src, double* dst) { gelu_erf_of_each(n, src, dst); }
+
+void gelu_erf(int64_t n, const float* src, float* dst) {
   int64_t i = 0;
   for (; i + kBlock <= n; i += kBlock) {
-    if (!gelu_erf_block(src + i, dst + i)) gelu_erf(kBlock, src + i, dst + i);
+    if (!gelu_erf_block(src + i, dst + i)) gelu_erf_of_each(kBlock, src + i, dst + i);
   }
-  gelu_erf(n - i, src + i, dst + i);
+  gelu_erf_of_each(n - i, src + i, dst + i);
 }
 
 template <class T>
 void gelu(GeluForm form, int64_t n, const T* src, T* dst) {
   if (form == GeluForm::kErf) {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      gelu_erf_in_blocks(n, src, dst);
-    } else {
-      gelu_erf(n, src, dst);
-    }
+    gelu_erf(n, src, dst);
   } else {
     each(n, src, dst, [](T x) { return Function<T>::gelu_tanh(x); });
   }
