@@ -3,9 +3,10 @@
 //   matmul_bench [--threads N] [--rounds N] [--seconds S] [--libraries isobit,openblas,mkl,onednn] [--only REGEX]
 //                [--skip FILE] [--list]
 //
-// A case's results are checked before anything is timed. Then come the rounds: in each of them every contestant runs
-// for S seconds at least, beginning with another one each time. Seconds are of one run, of the processor for one thread
-// and of the wall for several. Printed is one line of JSON for the machine and one for each case:
+// Without --libraries all take part but correct-1, which matmul_bench alone has. A case's results are checked before
+// anything is timed. Then come the rounds: in each of them every contestant runs for S seconds at least, beginning with
+// another one each time. Seconds are of one run, of the processor for one thread and of the wall for several. Printed
+// is one line of JSON for the machine and one for each case:
 //   {"context": {...}}
 //   {"name": "matmul/square/512x512x512", "flops": 268435456, "seconds": {"isobit": [...], "mkl": [...], ...}}
 // FILE names cases to leave out, one a line.

@@ -192,9 +192,9 @@ int main(int argc, char** argv) {
   namespace integers = kernels::correct::integer;
   std::unique_ptr<integers::Backend> backend;
   if (integer == "plain") {
-    backend = std::make_unique<integers::Backend>(integers::plain_tiles(kernels::best_isa()));
+    backend = std::make_unique<integers::Backend>(integers::plain_unit(kernels::best_isa()));
   } else if (integer == "amx" && integers::amx_available()) {
-    backend = std::make_unique<integers::Backend>(integers::amx_tiles());
+    backend = std::make_unique<integers::Backend>(integers::amx_unit());
   } else if (!integer.empty()) {
     std::fprintf(stderr, "--integer: this machine has no '%s'\n", integer.c_str());
     return 1;

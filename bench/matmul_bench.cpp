@@ -1,10 +1,16 @@
-// float32 matmul against OpenBLAS, MKL and oneDNN, of which both its sgemm and its matmul primitive take part.
+// float32 matmul against OpenBLAS, MKL and oneDNN, of which both its sgemm and its matmul primitive take part; and
+// `correct-1` as platform `ordered` computes it, where --libraries names it.
 #include <cmath>
 #include <cstdio>
 #include <memory>
 
 #include "bench/alternate.h"
+#include "bench/threads.h"
 #include "isobit/base/text.h"
+#include "isobit/kernels/correct/integer/backend.h"
+#include "isobit/kernels/correct/matmul.h"
+#include "isobit/kernels/correct/reference.h"
+#include "isobit/kernels/correct/watch.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/matmul/matmul.h"
 #include "isobit/kernels/matmul/reference.h"
@@ -77,23 +83,41 @@ struct Data {
   }
 };
 
-void require_reference_bits(const std::string& name, const kernels::MatmulArgs<float>& p, int64_t i, int64_t j) {
+using Reference = void (*)(const kernels::MatmulArgs<float>&);
+
+// What `correct-1` keeps from product to product.
+struct Correct {
+  kernels::OrderedProduct product;
+  std::unique_ptr<kernels::correct::integer::Backend> units;
+  kernels::correct::Workspace workspace = {};
+  kernels::correct::Watch watch = kernels::correct::Watch();
+
+  explicit Correct(const kernels::KernelContext& ctx) : product(ctx) {
+    namespace integer = kernels::correct::integer;
+    if (integer::amx_available()) {
+      units = std::make_unique<integer::Backend>(integer::amx_unit(), integer::kOnMatrixUnits);
+    }
+  }
+};
+
+void require_reference_bits(const std::string& name, const kernels::MatmulArgs<float>& p, Reference reference,
+                            int64_t i, int64_t j) {
   float written = 0;
   kernels::MatmulArgs<float> one = p;
   one.m = one.n = 1;
   one.a += i * p.a_row_stride;
   one.b += j * p.b_col_stride;
   one.c = &written;
-  kernels::reference::matmul(one);
+  reference(one);
   if (numerics::bits_of(written) == numerics::bits_of(p.c[i * p.c_row_stride + j])) return;
   std::fprintf(stderr, "%s differs from the reference at %lld, %lld\n", name.c_str(), static_cast<long long>(i),
                static_cast<long long>(j));
   std::exit(1);
 }
 
-// A sample of the outputs: near the binary64 sum for everyone, and bit for bit the reference's for isobit. What is
-// checked is spoilt, so that it is not taken for the next one's.
-void check(const std::string& name, const Data& d, bool ordered) {
+// A sample of the outputs: near the binary64 sum for everyone, and bit for bit the reference's for isobit (null for
+// others). What is checked is spoilt, so that it is not taken for the next one's.
+void check(const std::string& name, const Data& d, Reference reference) {
   const kernels::MatmulArgs<float> p = d.args();
   for (int64_t sample = 0; sample < 50; ++sample) {
     const int64_t i = sample * 7919 % p.m, j = sample * 104729 % p.n;
@@ -105,7 +129,7 @@ void check(const std::string& name, const Data& d, bool ordered) {
       magnitude += std::fabs(product);
     }
     require_near(name, sum, static_cast<double>(p.c[i * p.c_row_stride + j]), 1e-5 * magnitude);
-    if (ordered) require_reference_bits(name, p, i, j);
+    if (reference != nullptr) require_reference_bits(name, p, reference, i, j);
   }
   std::fill_n(d.c.data(), d.c.size(), NAN);
 }
@@ -113,12 +137,24 @@ void check(const std::string& name, const Data& d, bool ordered) {
 std::vector<Contestant> prepare(const std::string& name, const Size& size, const Setting& setting) {
   const auto data = std::make_shared<Data>(size);
   std::vector<Contestant> all;
-  const auto add = [&](const std::string& who, const Prepared& prepared) {
-    all.push_back({who, prepared, [=] { check(text_of(name, " of ", who), *data, who == "isobit"); }});
+  const auto add = [&](const std::string& who, const Prepared& prepared, Reference reference = nullptr) {
+    all.push_back({who, prepared, [=] { check(text_of(name, " of ", who), *data, reference); }});
   };
+  const kernels::KernelContext ctx{kernels::best_isa(), &pool_of(setting.threads)};
   if (setting.wanted("isobit")) {
-    const kernels::KernelContext ctx{kernels::best_isa(), &pool_of(setting.threads)};
-    add("isobit", {[=] { kernels::matmul(ctx, data->args()); }, {}});
+    add("isobit", {[=] { kernels::matmul(ctx, data->args()); }, {}}, kernels::reference::matmul);
+  }
+  if (setting.wanted("correct-1")) {
+    const auto run = [=, correct = std::make_shared<Correct>(ctx)] {
+      const Status done = kernels::correct::matmul({.kernel = ctx,
+                                                    .product = &correct->product,
+                                                    .workspace = &correct->workspace,
+                                                    .watch = &correct->watch,
+                                                    .integer = correct->units.get()},
+                                                   data->args());
+      if (!done) bench::end(done.error().message);
+    };
+    add("correct-1", {run, {}}, kernels::correct::reference::matmul);
   }
   for (const Rival& rival : setting.blas) {
     add(rival.name, {[data, sgemm = rival.sgemm] { sgemm(data->product()); }, {}});

@@ -26,11 +26,10 @@ Expected<std::unique_ptr<kernels::MatrixProduct>> open_own(const Platform& platf
 std::unique_ptr<Backend> open_integer(const Platform& platform) {
   namespace integer = kernels::correct::integer;
   if (platform.is_integer()) {
-    return std::make_unique<Backend>(platform.core == "amx" ? integer::amx_tiles()
-                                                            : integer::plain_tiles(platform.isa));
+    return std::make_unique<Backend>(platform.core == "amx" ? integer::amx_unit() : integer::plain_unit(platform.isa));
   }
   if (!platform.is_ordered() || platform.isa != kernels::best_isa() || !integer::amx_available()) return nullptr;
-  return std::make_unique<Backend>(integer::amx_tiles(), integer::kOnMatrixUnits);
+  return std::make_unique<Backend>(integer::amx_unit(), integer::kOnMatrixUnits);
 }
 
 double seconds_now() {

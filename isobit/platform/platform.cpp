@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "isobit/base/text.h"
-#include "isobit/kernels/correct/integer/tiles.h"
+#include "isobit/kernels/correct/integer/table.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/platform/convolutions.h"
 #include "isobit/platform/vendor_product.h"

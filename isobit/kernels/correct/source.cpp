@@ -35,6 +35,12 @@ bool Source::k_contiguous() const {
   return true;
 }
 
+Source::Rows Source::rows() const {
+  const Strides& s = lines_.side().strides;
+  const bool dense = lines_.side().kind == SideKind::kStrided && s.line == 1 && s.period >= lines_.k();
+  return dense ? Rows{lines_.data(), s.inner} : Rows{};
+}
+
 void Source::fill(const Table& loops, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
                   int64_t ld) const {
   const Windows& w = lines_.side().windows;
@@ -187,6 +193,46 @@ void load(const CorrectContext& ctx, LaidOut& side, int64_t first, int64_t last,
   if (last_block) {
     for (double& norm : side.norms) norm = std::sqrt(norm);
   }
+}
+
+void measure(const CorrectContext& ctx, LaidOut& side, int64_t first, int64_t last, int64_t k) {
+  if (side.first == first && side.last == last && side.l0 == 0 && side.l1 == k) return;
+  side.first = first;
+  side.last = last;
+  side.l0 = 0;
+  side.l1 = k;
+  start_norms(ctx, side);
+  const Table& loops = table_of(ctx.kernel.isa);
+  const Source& source = *side.source;
+  ctx.kernel.pool->parallel_for(last - first, 16384 / k + 1, [&](int64_t begin, int64_t end) {
+    constexpr int64_t kBuffer = 4096, kRows = 16, kColumns = kBuffer / kRows;
+    double buffer[kBuffer];
+    double* const norms = side.norms.data();
+    for (int64_t i = begin; side.add_squares && source.k_contiguous() && i < end; ++i) {
+      if (const float* line = source.contiguous(first + i)) {
+        norms[i] = loops.squares_f32(k, line);
+        continue;
+      }
+      for (int64_t l = 0; l < k; l += kBuffer) {
+        const int64_t count = std::min(kBuffer, k - l);
+        source.fill(loops, first + i, first + i + 1, l, l + count, buffer, count);
+        norms[i] += loops.squares(count, buffer);
+      }
+    }
+    for (int64_t i = begin; side.add_squares && !source.k_contiguous() && i < end; i += kColumns) {
+      const int64_t count = std::min(kColumns, end - i);
+      if (const Source::Rows rows = source.rows(); rows.from != nullptr) {
+        loops.column_squares_f32(k, count, rows.from + first + i, rows.ld, norms + i);
+        continue;
+      }
+      for (int64_t l = 0; l < k; l += kRows) {
+        const int64_t rows = std::min(kRows, k - l);
+        source.fill(loops, first + i, first + i + count, l, l + rows, buffer, count);
+        loops.column_squares(rows, count, buffer, count, norms + i);
+      }
+    }
+    for (int64_t i = begin; i < end; ++i) norms[i] = std::sqrt(norms[i]);
+  });
 }
 
 }  // namespace isobit::kernels::correct

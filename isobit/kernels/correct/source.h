@@ -17,6 +17,14 @@ class Source {
 
   // Whether fill writes lines (true) or, for each l, the elements of all lines (false) contiguously.
   bool k_contiguous() const;
+  // The line where its elements are neighbours in memory, else null.
+  const float* contiguous(int64_t line) const { return lines_.contiguous(line); }
+  // Element l of every line, where all are neighbours in memory and those of l + 1 follow after ld elements; else null.
+  struct Rows {
+    const float* from = nullptr;
+    int64_t ld = 0;
+  };
+  Rows rows() const;
   // Elements [l0, l1) of lines [first, last): at out[(line - first) * ld + (l - l0)] if k_contiguous(), else at
   // out[(l - l0) * ld + (line - first)].
   void fill(const Table& loops, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out, int64_t ld) const;
@@ -59,5 +67,8 @@ struct LaidOut {
 // last_block these are complete. Blocks come in ascending order of their terms.
 void load(const CorrectContext& ctx, LaidOut& side, int64_t first, int64_t last, int64_t l0, int64_t l1,
           bool last_block);
+
+// Takes lines [first, last) of k terms with their norms, unless they are there, and lays none of them out.
+void measure(const CorrectContext& ctx, LaidOut& side, int64_t first, int64_t last, int64_t k);
 
 }  // namespace isobit::kernels::correct

@@ -1,12 +1,11 @@
-// The tile product on AMX int8, compiled with its flags (CMakeLists.txt) for x86-64 Linux alone.
+// Whether there is a unit of AMX int8, and whether it can be trusted. For x86-64 Linux alone.
 #include <cpuid.h>
-#include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <vector>
 
-#include "isobit/kernels/correct/integer/tiles.h"
+#include "isobit/kernels/correct/integer/amx_loops.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 
 namespace isobit::kernels::correct::integer {
@@ -16,32 +15,10 @@ namespace {
 constexpr long kRequestPermission = 0x1023;
 constexpr long kTileData = 18;
 
-// All eight tile registers: 16 rows of 64 bytes.
-struct alignas(64) TileConfig {
-  uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  uint16_t bytes_per_row[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-static_assert(sizeof(TileConfig) == 64);
-
-// Not on the stack: GCC's intrinsic tells the compiler of its first eight bytes only.
-constexpr TileConfig kConfig;
-
-#define TILE_ZERO(r) _tile_zero(r)
-#define TILE_LOAD(r, from) _tile_loadd(r, from, 64)
-#define TILE_MULTIPLY(r, a, b) _tile_dpbssd(r, a, b)
-#define TILE_STORE(r, to, stride) _tile_stored(r, to, stride)
-#include "isobit/kernels/correct/integer/amx_strip.inc"
-
-void multiply(const Strip& s, int32_t* sums) {
-  _tile_loadconfig(&kConfig);
-  multiply_strip(s, sums);
-  _tile_release();
-}
-
 // Leaf 7: EDX bit 24 is AMX-TILE, bit 25 AMX-INT8; leaf 1: ECX bit 27, the system uses XSAVE; XCR0 bits 17 and 18, it
-// saves the tiles.
+// saves the tiles. And what amx_loops.cpp is compiled for.
 bool cpu_has_amx() {
+  if (!isa_available(Isa::kAvx512) || !__builtin_cpu_supports("avx512vnni")) return false;
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c >> 27 & 1) == 0) return false;
   if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d >> 24 & 3) != 3) return false;
@@ -62,11 +39,12 @@ bool agrees_with_loops() {
       element = static_cast<int8_t>(state >> 24);
     }
   }
-  const Strip strip{
-      .left = left.data(), .right = right.data(), .panel = kSteps * kTile, .steps = kSteps, .blocks = kBlocks};
+  Strip strip;
+  strip.left = left.data(), strip.right = right.data();
+  strip.panel = kSteps * kTile, strip.steps = kSteps, strip.blocks = kBlocks;
   std::vector<int32_t> found(kBlocks * kBlockSums), expected(found.size());
-  multiply(strip, found.data());
-  plain_tiles(best_isa()).multiply(strip, expected.data());
+  amx_multiply(strip, found.data());
+  table_of(best_isa()).multiply(strip, expected.data());
   return found == expected;
 }
 
@@ -82,6 +60,12 @@ bool amx_available() {
   return available;
 }
 
-TileProduct amx_tiles() { return {"amx", multiply, 2500}; }
+Unit amx_unit() {
+  Unit unit = {"amx", table_of(Isa::kAvx512), 900};
+  unit.loops.multiply = amx_multiply;
+  unit.loops.residues = amx_residues;
+  unit.loops.reduce = amx_reduce;
+  return unit;
+}
 
 }  // namespace isobit::kernels::correct::integer

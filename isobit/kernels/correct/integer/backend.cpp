@@ -19,27 +19,35 @@ namespace {
 constexpr int64_t kTileColumns = 1024;
 int64_t tile_rows(int64_t terms) { return terms <= 1024 ? 1024 : 512; }
 
-constexpr int64_t kColumnBlocks = 4;  // at a time; their panels stay in cache for all rows of a thread
+// Terms of a block of k: blocks of one size, whole steps.
+int64_t block_terms(int64_t k) {
+  const int64_t blocks = (k + kTerms - 1) / kTerms, terms = (k + blocks - 1) / blocks;
+  return std::min((terms + kStep - 1) / kStep * kStep, k);
+}
+
+// Of a thread's cache, for the residues of the columns that all its rows are multiplied with, one block after another.
+constexpr int64_t kCache = 5 << 18;
+constexpr int64_t kStripBlocks = 4;  // of columns, multiplied at a time
 
 // Of choose(): what an output of a modulus costs beside its terms, and one that is put together exactly.
-constexpr double kReduceNanoseconds = 2, kExactNanoseconds = 300;
+constexpr double kReduceNanoseconds = 0.5, kExactNanoseconds = 600;
 
 // The part of all outputs that the filter would leave undecided, by a few of them: |x| / 2^24 to |x| / 2^23 lie
-// between two roundings, x here a sum over the terms that are laid out, as many more of which have random signs.
-double undecided_share(const IntegerSide& left, const IntegerSide& right, int64_t k, const Moduli& moduli) {
-  const auto rows = left.sampled(moduli), columns = right.sampled(moduli);
-  const int64_t l0 = left.laid().l0, l1 = left.laid().l1;
-  const double beyond = std::sqrt(static_cast<double>(k) / static_cast<double>(l1 - l0));
+// between two roundings.
+double undecided_share(const std::vector<IntegerSide::Sampled>& rows, const std::vector<IntegerSide::Sampled>& columns,
+                       const Moduli& moduli) {
   double share = 0;
   int count = 0;
   for (const IntegerSide::Sampled& a : rows) {
     for (const IntegerSide::Sampled& b : columns) {
       double sum = 0;
-      for (int64_t l = l0; l < l1; ++l) sum += left.element(a.line, l) * right.element(b.line, l);
+      for (size_t l = 0; l < a.line.size(); ++l) sum += a.line[l] * b.line[l];
       if (sum == 0) continue;
-      const double d = 5 * 0x1p-53 * static_cast<double>(moduli.product) * a.unit * b.unit + a.rest_norm * b.norm +
-                       a.norm * b.rest_norm;
-      share += std::min(1.0, 2 * d / (beyond * std::fabs(sum) * 0x1p-24));
+      const LineBounds &r = a.bounds, &c = b.bounds;
+      const double d = 0x1.8p-49 * static_cast<double>(moduli.product) * a.unit * b.unit +
+                       std::min(r.rest * c.norm, r.rest_sum * c.largest) +
+                       std::min(r.norm * c.rest, r.largest * c.rest_sum);
+      share += std::min(1.0, 2 * d / (std::fabs(sum) * 0x1p-24));
       ++count;
     }
   }
@@ -50,10 +58,26 @@ double undecided_share(const IntegerSide& left, const IntegerSide& right, int64_
 Moduli with_a_wrong_modulus(const Moduli& moduli) {
   Moduli wrong = moduli;
   wrong.p[3] -= 2;
+  wrong.digits[3] = digits_of(wrong.p[3], 1, 6);
   return wrong;
 }
 
 }  // namespace
+
+// What the threads find, put together.
+struct Backend::Collected {
+  std::vector<Undecided> hard;
+  std::vector<BoundedItem> sample;
+  Statistics statistics;
+  std::mutex merging = {};
+
+  void add(const Collected& other) {
+    const std::lock_guard<std::mutex> lock(merging);
+    hard.insert(hard.end(), other.hard.begin(), other.hard.end());
+    sample.insert(sample.end(), other.sample.begin(), other.sample.end());
+    statistics += other.statistics;
+  }
+};
 
 struct Backend::Tile {
   int64_t i0, i1, j0, j1;
@@ -61,25 +85,42 @@ struct Backend::Tile {
   int64_t columns() const { return j1 - j0; }
 };
 
+// A part of a tile, counted from its first output, and its u_s: rows and columns in whole blocks.
+struct Backend::Part {
+  int64_t i0, i1, j0, j1;
+  int8_t* u = nullptr;
+  int64_t row_stride = 0, modulus_stride = 0;
+
+  int8_t* at(int64_t i, int64_t j) const { return u + (i - i0) * row_stride + (j - j0); }
+};
+
+struct Backend::Next {
+  Strip::Fetch left;
+  int columns_of = -1;  // this modulus; -1: of none
+};
+
 struct Backend::Work {
   const CorrectContext& ctx;
-  const Table& loops;
   const Matrices& problem;
   const Tile& tile;
   const Moduli& moduli;
+  const std::vector<int64_t>& sample;  // places in the tile that are looked at, however they are decided; ascending
+  Collected& collected;
 
   // Of output (i, j) and those right of it, counted from the tile's first.
-  RowOfSums row(const Backend& backend, int64_t i, int64_t j) const {
+  RowOfSums row(const Backend& backend, const Part& part, int64_t i, int64_t j) const {
     const IntegerSide &left = backend.left_, &right = backend.right_;
     RowOfSums r;
-    r.moduli = moduli.count, r.first = moduli.first;
-    r.u = backend.sums_.data() + i * backend.row_stride_ + j, r.stride = backend.modulus_stride_;
-    r.in_group = moduli.in_group.data();
-    for (size_t g = 0; g < 2; ++g) r.group[g] = moduli.group[g], r.inverse[g] = 1 / moduli.group[g];
+    r.moduli = moduli.count;
+    r.u = part.at(i, j), r.stride = part.modulus_stride;
+    r.in_group = moduli.in_group;
+    for (size_t g = 0; g < 2; ++g) r.inverse[g] = 1 / moduli.group[g];
     r.row_scale = static_cast<double>(moduli.product) * left.units()[i];
     r.column_scales = right.units() + j;
-    r.row_norm = left.norms()[i], r.row_rest = left.rest_norms()[i];
-    r.column_norms = right.norms() + j, r.column_rests = right.rest_norms() + j;
+    r.row = left.bounds(i);
+    r.column_norms = right.norms() + j, r.column_largest = right.largest() + j;
+    r.column_rests = right.rest_norms() + j, r.column_rest_sums = right.rest_sums() + j;
+    r.biased = problem.row_bias != nullptr || problem.column_bias != nullptr;
     if (problem.row_bias != nullptr) r.row_bias = static_cast<double>(problem.row_bias[tile.i0 + i]);
     if (problem.column_bias != nullptr) r.column_bias = problem.column_bias + tile.j0 + j;
     const Mutation mutation = ctx.instruments.mutation;
@@ -88,16 +129,17 @@ struct Backend::Work {
   }
 };
 
-int Backend::choose(const Matrices& p) const {
+int Backend::choose(const CorrectContext& ctx, const Matrices& p) const {
   if (options_.moduli != 0) return options_.moduli;
   int best = 0;
   double best_cost = std::numeric_limits<double>::infinity();
   for (int count = kFewestModuli; count <= kMostModuli; ++count) {
     const Moduli& moduli = moduli_of(count);
-    const double share = undecided_share(left_, right_, p.k, moduli);
+    const correct::Table& rows = correct::table_of(ctx.kernel.isa);
+    const double share = undecided_share(left_.sampled(rows, moduli), right_.sampled(rows, moduli), moduli);
     if (share > kMostUndecided) continue;
     const double cost =
-        count * (static_cast<double>(p.k) / tiles_.rate + kReduceNanoseconds) + share * kExactNanoseconds;
+        count * (static_cast<double>(p.k) / unit_.rate + kReduceNanoseconds) + share * kExactNanoseconds;
     if (cost >= best_cost) continue;
     best = count;
     best_cost = cost;
@@ -105,83 +147,121 @@ int Backend::choose(const Matrices& p) const {
   return best;
 }
 
-// Blocks of rows [begin, end) of the terms that have been converted.
-void Backend::multiply(const Work& w, int64_t begin, int64_t end, bool add) {
-  alignas(64) int32_t sums[kColumnBlocks * kBlockSums];
-  for (int s = 0; s < w.moduli.count; ++s) {
-    const int p = w.moduli.p[static_cast<size_t>(s)], weight = w.moduli.weight[static_cast<size_t>(s)];
-    for (int64_t j = 0; j < right_.blocks(); j += kColumnBlocks) {
-      Strip strip;
-      strip.panel = left_.panel();
-      strip.steps = left_.steps();
-      strip.blocks = std::min(kColumnBlocks, right_.blocks() - j);
-      strip.right = right_.residues(s) + 2 * j * strip.panel;
-      for (int64_t i = begin; i < end; ++i) {
-        strip.left = left_.residues(s) + 2 * i * strip.panel;
-        tiles_.multiply(strip, sums);
-        int8_t* to = sums_.data() + s * modulus_stride_ + i * kBlock * row_stride_ + j * kBlock;
-        for (int64_t q = 0; q < strip.blocks; ++q) {
-          w.loops.reduce(sums + q * kBlockSums, p, weight, add, to + q * kBlock, row_stride_);
-        }
-      }
+// A part modulo p_s, by the terms that have been converted. What will be multiplied next comes nearer meanwhile: the
+// rows `next`, where they follow, and the columns, where they are new, of the next modulus.
+void Backend::multiply(const Moduli& moduli, const Part& part, int s, const Next& next, bool add) {
+  alignas(64) int32_t sums[kStripBlocks * kBlockSums];
+  Strip strip;
+  strip.panel = left_.panel();
+  strip.steps = left_.steps();
+  strip.left = left_.lines(s, part.i0);
+  strip.next_left = next.left;
+  for (int64_t j = part.j0; j < part.j1; j += strip.blocks * kBlock) {
+    strip.blocks = std::min(kStripBlocks, (part.j1 - j + kBlock - 1) / kBlock);
+    strip.right = right_.lines(s, j);
+    if (next.columns_of >= 0) {
+      strip.next_right = {right_.lines(next.columns_of, j), 2 * strip.blocks * strip.panel};
+    }
+    unit_.loops.multiply(strip, sums);
+    strip.next_left = {};
+    int8_t* const to = part.at(part.i0, j) + s * part.modulus_stride;
+    for (int64_t q = 0; q < strip.blocks; ++q) {
+      unit_.loops.reduce(sums + q * kBlockSums, moduli, s, add, to + q * kBlock, part.row_stride);
     }
   }
 }
 
-// An output (i, j), counted from the tile's first, that x and its bound leave open.
-void Backend::settle(const Work& w, int64_t i, int64_t j, double x, float& out, std::vector<Undecided>& hard,
-                     Statistics& statistics) {
+// An output that its x and bound leave open.
+void Backend::settle(const Work& w, const Part& part, int64_t i, int64_t j, float& out, Collected& own) {
   const int64_t row = w.tile.i0 + i, column = w.tile.j0 + j;
-  const bool finite = std::isfinite(left_.rest_norms()[i]) && std::isfinite(right_.rest_norms()[j]) &&
-                      std::isfinite(w.problem.bias(row, column));
-  if (finite && w.ctx.instruments.mutation == Mutation::kNoExactStep) {
+  const bool finite = left_.is_finite(i) && right_.is_finite(j) && std::isfinite(w.problem.bias(row, column));
+  const bool no_exact_step = finite && w.ctx.instruments.mutation == Mutation::kNoExactStep;
+  if (no_exact_step || !finite || !left_.has_all_rests(i) || !right_.has_all_rests(j)) {
+    double x, d;
+    unit_.loops.approximate(1, w.row(*this, part, i, j), &x, &d);
     out = static_cast<float>(x + 0.0);
+    if (!no_exact_step) own.hard.push_back({row, column, x});
     return;
   }
-  if (!finite || !left_.has_all_rests(i) || !right_.has_all_rests(j)) {
-    hard.push_back({row, column, x});
-    return;
-  }
-  const Int128 product = combined(w.moduli, sums_.data() + i * row_stride_ + j, modulus_stride_);
+  const Int128 product = combined(w.moduli, part.at(i, j), part.modulus_stride);
   out = exact_output(left_, right_, w.problem, row, column, product);
-  ++statistics.repaired;
-  ++statistics.combined;
+  ++own.statistics.repaired;
+  ++own.statistics.combined;
 }
 
-// Rows [begin, end) of the tile: what is certain is written, the rest is settled or goes to `hard`.
-void Backend::filter_rows(const Work& w, int64_t begin, int64_t end, std::vector<Undecided>& hard,
-                          Statistics& statistics) {
+// What is certain of a part is written, the rest is settled or collected.
+void Backend::filter(const Work& w, const Part& part, Collected& own) {
   const Matrices& p = w.problem;
-  double x[kSumColumns], d[kSumColumns];
   uint32_t undecided[kSumColumns];
-  for (int64_t i = begin; i < end; ++i) {
-    for (int64_t j = 0, count; j < w.tile.columns(); j += count) {
+  for (int64_t i = part.i0; i < part.i1; ++i) {
+    for (int64_t j = part.j0, count; j < part.j1; j += count) {
       const int64_t run = p.place.columns - (w.tile.j0 + j) % p.place.columns;
-      count = std::min({w.tile.columns() - j, run, kSumColumns});
+      count = std::min({part.j1 - j, run, kSumColumns});
       float* out = p.out + p.at(w.tile.i0 + i, w.tile.j0 + j);
-      const bool some = w.loops.filter(count, w.row(*this, i, j), out, x, d, undecided);
-      for (int64_t q = 0; w.ctx.instruments.bounds != nullptr && q < count; ++q) {
-        w.ctx.instruments.bounds->on_bound(w.tile.i0 + i, w.tile.j0 + j + q, x[q], d[q]);
-      }
+      const RowOfSums row = w.row(*this, part, i, j);
+      const bool some = unit_.loops.filter(count, row, out, undecided);
+      if (w.ctx.instruments.bounds != nullptr) show_bounds(w, row, i, j, count);
       for (int64_t q = 0; some && q < count; ++q) {
-        if (undecided[q] != 0) settle(w, i, j + q, x[q], out[q], hard, statistics);
+        if (undecided[q] != 0) settle(w, part, i, j + q, out[q], own);
       }
     }
   }
+  for (const int64_t place : w.sample) {
+    const int64_t i = place / w.tile.columns(), j = place % w.tile.columns();
+    if (i < part.i0 || i >= part.i1 || j < part.j0 || j >= part.j1) continue;
+    double x, d;
+    unit_.loops.approximate(1, w.row(*this, part, i, j), &x, &d);
+    own.sample.push_back({{w.tile.i0 + i, w.tile.j0 + j, x}, d});
+  }
 }
 
-// The outputs of the tile that are looked at, however they were decided.
-void Backend::check(const Work& w, Breaches& breaches, Statistics& statistics) {
-  std::vector<BoundedItem> sample;
-  for (const int64_t place : w.ctx.watch->draw(w.tile.rows() * w.tile.columns())) {
-    const int64_t i = place / w.tile.columns(), j = place % w.tile.columns();
-    float unused;
-    double x, d;
-    uint32_t undecided;
-    w.loops.filter(1, w.row(*this, i, j), &unused, &x, &d, &undecided);
-    sample.push_back({{w.tile.i0 + i, w.tile.j0 + j, x}, d});
+void Backend::show_bounds(const Work& w, const RowOfSums& row, int64_t i, int64_t j, int64_t count) {
+  double x[kSumColumns], d[kSumColumns];
+  unit_.loops.approximate(count, row, x, d);
+  for (int64_t q = 0; q < count; ++q) {
+    w.ctx.instruments.bounds->on_bound(w.tile.i0 + i, w.tile.j0 + j + q, x[q], d[q]);
   }
-  check_bounded_sample(w.ctx, w.problem, left_.laid(), right_.laid(), sample, breaches, statistics);
+}
+
+// Blocks of rows [begin, end) of the tile by terms [l0, l1), which both sides have converted. Where these are all
+// terms, the sums of all moduli are made together and filtered while they are in cache; else they stay in sums_, and
+// with one modulus at a time more columns are.
+void Backend::compute_rows(const Work& w, int64_t begin, int64_t end, bool first_terms, bool last_terms) {
+  const bool one_block = first_terms && last_terms;
+  const int together = one_block ? w.moduli.count : 1;
+  const int64_t all_columns = right_.blocks() * kBlock, fit = kCache / (together * 2 * right_.panel());
+  const int64_t width = kBlock * std::max<int64_t>(fit > kStripBlocks ? fit / kStripBlocks * kStripBlocks : fit, 1);
+  Part part{};
+  std::vector<int8_t> own_sums;
+  if (one_block) {
+    part.row_stride = std::min(width, all_columns);
+    part.modulus_stride = kBlock * part.row_stride;
+    own_sums.resize(static_cast<size_t>(w.moduli.count * part.modulus_stride));
+  } else {
+    part.row_stride = row_stride();
+    part.modulus_stride = modulus_stride();
+  }
+  Collected own;
+  for (int s0 = 0; s0 < w.moduli.count; s0 += together) {
+    for (part.j0 = 0; part.j0 < w.tile.columns(); part.j0 = part.j1) {
+      part.j1 = std::min(part.j0 + width, w.tile.columns());
+      for (int64_t i = begin; i < end; ++i) {
+        part.i0 = i * kBlock;
+        part.i1 = std::min(part.i0 + kBlock, w.tile.rows());
+        part.u = one_block ? own_sums.data() : sums_.data() + part.i0 * part.row_stride + part.j0;
+        for (int s = s0; s < s0 + together; ++s) {
+          const bool more = s + 1 < s0 + together;
+          Next next;
+          if (more || i + 1 < end)
+            next.left = {left_.lines(more ? s + 1 : s0, (more ? i : i + 1) * kBlock), 2 * left_.panel()};
+          if (more && i == begin) next.columns_of = s + 1;
+          multiply(w.moduli, part, s, next, !first_terms);
+        }
+        if (last_terms && s0 + together == w.moduli.count) filter(w, part, own);
+      }
+    }
+  }
+  w.collected.add(own);
 }
 
 // One tile, whose lines both sides have taken.
@@ -190,53 +270,49 @@ Status Backend::compute(const CorrectContext& ctx, const Matrices& p, const Tile
   const Mutation mutation = ctx.instruments.mutation;
   const Moduli& scaling = mutation == Mutation::kFewModuli ? moduli_of(moduli.count + 1) : moduli;
   const Moduli converting = mutation == Mutation::kWrongModulus ? with_a_wrong_modulus(moduli) : moduli;
-  const Work w{ctx, table_of(ctx.kernel.isa), p, tile, moduli};
+  const bool watched = mutation == Mutation::kNone && ctx.watch != nullptr;
+  const std::vector<int64_t> sample = watched ? ctx.watch->draw(tile.rows() * tile.columns()) : std::vector<int64_t>();
+  Collected collected;
+  const Work w{ctx, p, tile, moduli, sample, collected};
   ThreadPool& pool = *ctx.kernel.pool;
   left_.scale(scaling);
   right_.scale(scaling);
-  row_stride_ = right_.blocks() * kBlock;
-  modulus_stride_ = left_.blocks() * kBlock * row_stride_;
-  sums_.resize(std::max(sums_.size(), static_cast<size_t>(moduli.count * modulus_stride_)));
-  for (int64_t l0 = 0; l0 < p.k; l0 += kTerms) {
-    const int64_t l1 = std::min(l0 + kTerms, p.k);
-    left_.convert(ctx, w.loops, converting, l0, l1);
-    right_.convert(ctx, w.loops, moduli, l0, l1);
-    pool.parallel_for(left_.blocks(), 1, [&](int64_t begin, int64_t end) { multiply(w, begin, end, l0 > 0); });
+  const int64_t terms = block_terms(p.k);
+  if (terms < p.k) {
+    sums_.resize(std::max(sums_.size(), static_cast<size_t>(moduli.count * modulus_stride())));
   }
-  left_.finish(pool);
-  right_.finish(pool);
-  std::vector<Undecided> hard;
-  std::mutex merging;
-  pool.parallel_for(tile.rows(), 16384 / tile.columns() + 1, [&](int64_t begin, int64_t end) {
-    Statistics own;
-    std::vector<Undecided> own_hard;
-    filter_rows(w, begin, end, own_hard, own);
-    const std::lock_guard<std::mutex> lock(merging);
-    statistics += own;
-    hard.insert(hard.end(), own_hard.begin(), own_hard.end());
-  });
-  repair(ctx, p, left_.laid(), right_.laid(), hard, Backing::kBounded, 0, nullptr, statistics);
+  for (int64_t l0 = 0; l0 < p.k; l0 += terms) {
+    const int64_t l1 = std::min(l0 + terms, p.k);
+    left_.convert(ctx, unit_.loops, converting, l0, l1);
+    right_.convert(ctx, unit_.loops, moduli, l0, l1);
+    if (l1 == p.k) {
+      left_.finish(pool);
+      right_.finish(pool);
+    }
+    pool.parallel_for(left_.blocks(), 1,
+                      [&](int64_t begin, int64_t end) { compute_rows(w, begin, end, l0 == 0, l1 == p.k); });
+  }
+  statistics += collected.statistics;
+  repair(ctx, p, left_.laid(), right_.laid(), collected.hard, Backing::kBounded, 0, nullptr, statistics);
   Breaches breaches;
-  if (mutation == Mutation::kNone && ctx.watch != nullptr) check(w, breaches, statistics);
-  return breaches.status(p, text_of("integer@", tiles_.name), Backing::kBounded);
+  check_bounded_sample(ctx, p, left_.laid(), right_.laid(), collected.sample, breaches, statistics);
+  return breaches.status(p, text_of("integer@", unit_.name), Backing::kBounded);
 }
 
 Expected<bool> Backend::run(const CorrectContext& ctx, const Matrices& p, Statistics& statistics) {
-  const bool small = p.m < options_.least_m || p.n < options_.least_n || p.k < options_.least_k;
+  const double m = static_cast<double>(p.m), n = static_cast<double>(p.n), sums = 2 * m * n / (m + n);
+  const bool small = p.k < options_.least_terms || sums < static_cast<double>(options_.least_sums);
   if (ctx.instruments.mutation == Mutation::kUnfiltered || (small && options_.moduli == 0)) return false;
-  Workspace own;
-  Workspace& workspace = ctx.workspace != nullptr ? *ctx.workspace : own;
-  const int64_t terms = std::min(p.k, kTerms);
-  const int64_t rows = std::min(p.m, tile_rows(terms)), columns = std::min(p.n, kTileColumns);
+  const int64_t rows = std::min(p.m, tile_rows(block_terms(p.k))), columns = std::min(p.n, kTileColumns);
   const Source left(ctx, p.left), right(ctx, p.right);
-  left_.start(left, p.k, workspace.doubles(0, static_cast<size_t>(rows * terms)), terms);
-  right_.start(right, p.k, workspace.doubles(1, static_cast<size_t>(columns * terms)), terms);
+  left_.start(left, p.k);
+  right_.start(right, p.k);
   int count = 0;
   for (int64_t i = 0; i < p.m; i += rows) {
     left_.take(ctx, i, std::min(i + rows, p.m));
     for (int64_t j = 0; j < p.n; j += columns) {
       right_.take(ctx, j, std::min(j + columns, p.n));
-      if (count == 0) count = choose(p);
+      if (count == 0) count = choose(ctx, p);
       if (count == 0) return false;
       const Tile tile{i, std::min(i + rows, p.m), j, std::min(j + columns, p.n)};
       ISOBIT_RETURN_IF_ERROR(compute(ctx, p, tile, moduli_of(count), statistics));

@@ -2,19 +2,23 @@
 // product, behind the filter and exact decisions. Determinism class: `correct-1`. Internal.
 //
 // Both sides become integers (side.h), whose product P is known by its residues modulo N coprime numbers (moduli.h),
-// each an int8 product of matrices (tiles.h) summed in int32 over at most kTerms terms, and modulo p beyond. Then
+// each an int8 product of matrices (table.h) summed in int32 over at most kTerms terms, and modulo p beyond. Then
 //     x = f * (M 2^-s) 2^-t,   f = S - rint(S),   S = the sum of u_s / p_s,
 // s and t the exponents of row and column. With u = 2^-53, r and q what rounding took of row and column:
 //   - |P| <= M / 2 (1 - 2^-11), the norms of the integers being at most sqrt(M / 2) (1 - 2^-12): so f is P / M itself
-//     but for the error of S, which is below 2^-51.
-//   - S is the sum of two fractions, each a rounded quotient of integers that are exact, at most 1/2: off by
-//     2 * (1/2) * 2 u, and u/2 for their sum, which is at most 1. Scaling: two roundings of |x| <= M 2^-(s+t) / 2.
-//   - The exact sum is 2^-(s+t) P + sum of r b + sum of (a - r) q, and the last two are at most |r||b| + |a||q|.
+//     but for the error of S, which is below 2^-48.
+//   - S is the sum of two quotients of integers that are exact, each at most 3, by rounded reciprocals: off by 2 * 3 *
+//   2 u,
+//     and 6 u for their sum, which is at most 6; S - rint(S) is exact. Scaling: two roundings of |x| <= M 2^-(s+t) / 2.
+//   - The exact sum is 2^-(s+t) P + sum of r b + sum of (a - r) q. The last two are at most the products of 2-norms,
+//   and
+//     at most the sum of magnitudes of one times the largest of the other: the less of both is taken, since only a few
+//     elements of trained values leave a rest.
 //   - Two more roundings of x, at the bias and at x +- d, each u (M 2^-(s+t) / 2 + |bias|) at most.
 // So |x - exact sum| and the rounding of x +- d are below
-//     d = 5 u M 2^-(s+t) + |r||b| + |a||q| + 4 u |bias|,
-// where 4.5 u are used, norms are upper bounds with 2^-20 to spare (side.h), and the roundings of d are covered by
-// both.
+//     d = 24 u M 2^-(s+t) + min(|r|_2 |b|_2, |r|_1 |b|_max) + min(|a|_2 |q|_2, |a|_max |q|_1) + 4 u |bias|,
+// where 21 u are used, all of these are upper bounds with 2^-20 to spare (side.h), and the roundings of d are covered
+// by both.
 //
 // Nothing else is known of x: what closer_look.h concludes from a sum's being one of float64 additions holds of none.
 // Where x - d and x + d round apart, the output is put together exactly (exact.h), or, for lines that are not finite or
@@ -30,7 +34,7 @@
 
 #include "isobit/base/status.h"
 #include "isobit/kernels/correct/integer/side.h"
-#include "isobit/kernels/correct/integer/tiles.h"
+#include "isobit/kernels/correct/integer/table.h"
 #include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/correct/watch.h"
 
@@ -40,21 +44,22 @@ inline constexpr int64_t kTerms = 2048;  // of a block, a multiple of kStep
 inline constexpr double kMostUndecided = 0.25;
 
 struct Options {
-  // Smaller products are left to the float64 product.
-  int64_t least_m = 1, least_n = 1, least_k = 1;
+  // Products are left to the float64 product that have fewer terms, or in which an element takes part in fewer sums, by
+  // the harmonic mean of both sides: then making integers of them takes longer than the sums.
+  int64_t least_sums = 1, least_terms = 1;
   // Other than 0, for tests: this many moduli, whatever the operands, and no product is left to others.
   int moduli = 0;
 };
 
-// Sizes from which it is taken on a matrix unit: a guess, since this code has not been timed on one
-// (docs/decisions/0045-integer-products.md).
-inline constexpr Options kOnMatrixUnits = {.least_m = 128, .least_n = 128, .least_k = 256};
+// Sizes from which it is taken on a matrix unit: where it was as fast as our own float64 product on one and on two
+// threads (docs/decisions/0045-integer-products.md).
+inline constexpr Options kOnMatrixUnits = {.least_sums = 400, .least_terms = 256};
 
 class Backend {
  public:
-  explicit Backend(const TileProduct& tiles, const Options& options = {}) : tiles_(tiles), options_(options) {}
+  explicit Backend(const Unit& unit, const Options& options = {}) : unit_(unit), options_(options) {}
 
-  const char* tiles() const { return tiles_.name; }
+  const char* unit() const { return unit_.name; }
   // Of all products so far, those that it computed.
   int64_t products() const { return products_; }
 
@@ -63,23 +68,29 @@ class Backend {
   Expected<bool> run(const CorrectContext& ctx, const Matrices& problem, Statistics& statistics);
 
  private:
+  struct Collected;
+  struct Next;
+  struct Part;
   struct Tile;
   struct Work;
-  int choose(const Matrices& problem) const;
+  int choose(const CorrectContext& ctx, const Matrices& problem) const;
   Status compute(const CorrectContext& ctx, const Matrices& problem, const Tile& tile, const Moduli& moduli,
                  Statistics& statistics);
-  void multiply(const Work& w, int64_t begin, int64_t end, bool add);
-  void filter_rows(const Work& w, int64_t begin, int64_t end, std::vector<Undecided>& hard, Statistics& statistics);
-  void settle(const Work& w, int64_t i, int64_t j, double x, float& out, std::vector<Undecided>& hard,
-              Statistics& statistics);
-  void check(const Work& w, Breaches& breaches, Statistics& statistics);
+  void compute_rows(const Work& w, int64_t begin, int64_t end, bool first_terms, bool last_terms);
+  void multiply(const Moduli& moduli, const Part& part, int s, const Next& next, bool add);
+  void filter(const Work& w, const Part& part, Collected& own);
+  void show_bounds(const Work& w, const RowOfSums& row, int64_t i, int64_t j, int64_t count);
+  void settle(const Work& w, const Part& part, int64_t i, int64_t j, float& out, Collected& own);
 
-  const TileProduct tiles_;
+  // Of sums_. Rows, and the sums of all moduli of an output, must not all fall into the same few sets of a cache.
+  int64_t row_stride() const { return (right_.blocks() + 1) * kBlock; }
+  int64_t modulus_stride() const { return left_.blocks() * kBlock * row_stride() + 5 * kBlock; }
+
+  const Unit unit_;
   const Options options_;
   int64_t products_ = 0;
   IntegerSide left_{IntegerSide::Which::kLeft}, right_{IntegerSide::Which::kRight};
-  std::vector<int8_t> sums_;  // u_s of the tile's outputs, modulus by modulus, rows and columns in whole blocks
-  int64_t row_stride_ = 0, modulus_stride_ = 0;
+  std::vector<int8_t> sums_;  // u_s of the tile's outputs, where terms come in several blocks
 };
 
 }  // namespace isobit::kernels::correct::integer

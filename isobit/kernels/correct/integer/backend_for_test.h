@@ -9,19 +9,19 @@
 
 namespace isobit::kernels::correct::testing {
 
-struct NamedTiles {
+struct NamedUnit {
   std::string name;
   Isa isa;  // of everything else
-  integer::TileProduct tiles;
+  integer::Unit unit;
 };
 
 // The plain tiles of every instruction set, and the matrix unit's where there is one.
-inline std::vector<NamedTiles> all_tiles() {
-  std::vector<NamedTiles> all;
+inline std::vector<NamedUnit> all_units() {
+  std::vector<NamedUnit> all;
   for (const Isa isa : available_isas()) {
-    if (isa != Isa::kReference) all.push_back({std::string("plain ") + name_of(isa), isa, integer::plain_tiles(isa)});
+    if (isa != Isa::kReference) all.push_back({std::string("plain ") + name_of(isa), isa, integer::plain_unit(isa)});
   }
-  if (integer::amx_is_there()) all.push_back({"amx", best_isa(), integer::amx_tiles()});
+  if (integer::amx_is_there()) all.push_back({"amx", best_isa(), integer::amx_unit()});
   return all;
 }
 

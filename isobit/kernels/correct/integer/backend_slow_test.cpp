@@ -1,5 +1,5 @@
-// A hundred million outputs of many kinds by residues, each against the same output over a float64 product, bit by bit,
-// and near-ties against MPFR.
+// A hundred million outputs of many kinds by residues on every unit, each against the same output over a float64
+// product, bit by bit, and near-ties against MPFR.
 #include <gtest/gtest.h>
 
 #include "isobit/kernels/correct/bound_check_for_test.h"
@@ -16,9 +16,8 @@ using testing::Kind;
 using testing::kKinds;
 using testing::kNames;
 
-TEST(IntegerBackendSlow, AHundredMillionOutputsAgainstAFloat64Product) {
+void expect_a_hundred_million(const testing::NamedUnit& unit) {
   ThreadPool pool(2);
-  const std::vector<testing::NamedTiles> tiles = testing::all_tiles();
   std::vector<Statistics> totals(kKinds);
   OrderedProduct product({best_isa(), &pool});
   int64_t elements = 0, taken = 0, products = 0;
@@ -32,20 +31,19 @@ TEST(IntegerBackendSlow, AHundredMillionOutputsAgainstAFloat64Product) {
     const testing::Case x = testing::case_of(kind, m, n, k, seed);
     std::vector<float> c, expected;
     ASSERT_TRUE(matmul({.kernel = {best_isa(), &pool}, .product = &product}, x.args(expected)));
-    const testing::NamedTiles& t = tiles[seed / (4 * kKinds) % tiles.size()];
     // One in four as it chooses itself, the others at 10, 11 and 12 moduli.
     const int moduli = seed / kKinds % 4 == 0 ? 0 : 9 + static_cast<int>(seed / kKinds % 4);
-    integer::Backend backend(t.tiles, {.moduli = moduli});
+    integer::Backend backend(unit.unit, {.moduli = moduli});
     Watch watch(1000);
-    const Status status = matmul({.kernel = {t.isa, &pool},
+    const Status status = matmul({.kernel = {unit.isa, &pool},
                                   .product = &product,
                                   .statistics = &totals[seed % kKinds],
                                   .watch = &watch,
                                   .integer = &backend},
                                  x.args(c));
-    ASSERT_TRUE(status) << t.name << ", seed " << seed << ": " << status.error().message;
+    ASSERT_TRUE(status) << unit.name << ", seed " << seed << ": " << status.error().message;
     ASSERT_TRUE(kernels::testing::same_bits(expected, c))
-        << t.name << ", " << kNames[seed % kKinds] << ", seed " << seed;
+        << unit.name << ", " << kNames[seed % kKinds] << ", seed " << seed;
     elements += backend.products() * m * n;
     taken += backend.products();
     ++products;
@@ -57,14 +55,18 @@ TEST(IntegerBackendSlow, AHundredMillionOutputsAgainstAFloat64Product) {
                 kNames[kind], static_cast<long long>(s.elements), static_cast<double>(s.repaired) / count,
                 static_cast<double>(s.combined) / count, static_cast<double>(s.exact) / count);
   }
-  std::printf("%lld outputs in %lld products of %lld by residues, none different\n", static_cast<long long>(elements),
-              static_cast<long long>(taken), static_cast<long long>(products));
+  std::printf("%s: %lld outputs in %lld products of %lld by residues, none different\n", unit.name.c_str(),
+              static_cast<long long>(elements), static_cast<long long>(taken), static_cast<long long>(products));
   EXPECT_GT(taken, products / 2);
+}
+
+TEST(IntegerBackendSlow, AHundredMillionOutputsOfEveryUnitAgainstAFloat64Product) {
+  for (const testing::NamedUnit& unit : testing::all_units()) expect_a_hundred_million(unit);
 }
 
 TEST(IntegerBackendSlow, HardCasesAgainstMpfr) {
   ThreadPool pool(2);
-  const std::vector<testing::NamedTiles> tiles = testing::all_tiles();
+  const std::vector<testing::NamedUnit> units = testing::all_units();
   OrderedProduct product({best_isa(), &pool});
   int64_t hard = 0;
   testing::Largest largest;
@@ -72,8 +74,8 @@ TEST(IntegerBackendSlow, HardCasesAgainstMpfr) {
     const int64_t k = 6 + static_cast<int64_t>(seed % 13);
     const testing::HardCases h = testing::hard_cases(10000, k, static_cast<int>(10 + seed * 7 % 60), seed);
     std::vector<float> c, unused;
-    const testing::NamedTiles& t = tiles[seed % tiles.size()];
-    integer::Backend backend(t.tiles, {.moduli = 10 + static_cast<int>(seed % 3)});
+    const testing::NamedUnit& t = units[seed % units.size()];
+    integer::Backend backend(t.unit, {.moduli = 10 + static_cast<int>(seed % 3)});
     testing::BoundCheck bounds(h.args(unused));
     ASSERT_TRUE(
         matmul({.kernel = {t.isa, &pool}, .product = &product, .instruments = {.bounds = &bounds}, .integer = &backend},

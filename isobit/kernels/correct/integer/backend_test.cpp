@@ -23,12 +23,12 @@ using integer::kMostModuli;
 using kernels::testing::random_values;
 using kernels::testing::same_bits;
 using kernels::testing::Values;
-using testing::all_tiles;
+using testing::all_units;
 using testing::Case;
 using testing::hard_cases;
 using testing::HardCases;
 using testing::mpfr_matmul;
-using testing::NamedTiles;
+using testing::NamedUnit;
 using testing::random_case;
 
 // A context whose float64 product must not be asked.
@@ -46,10 +46,10 @@ struct Outcome {
 };
 
 template <class Args>
-Outcome compute(const NamedTiles& t, int threads, int moduli, const Args& args, Mutation mutation = Mutation::kNone) {
+Outcome compute(const NamedUnit& t, int threads, int moduli, const Args& args, Mutation mutation = Mutation::kNone) {
   ThreadPool pool(threads);
   NoProduct none;
-  Backend backend(t.tiles, {.moduli = moduli});
+  Backend backend(t.unit, {.moduli = moduli});
   Outcome outcome;
   testing::BoundCheck bounds(args(outcome.c));
   Watch all(1);
@@ -70,7 +70,7 @@ template <class Args>
 double expect_everywhere(const std::vector<float>& expected, const Args& args, const std::string& what) {
   double share = 0;
   int threads = 1;
-  for (const NamedTiles& t : all_tiles()) {
+  for (const NamedUnit& t : all_units()) {
     for (int moduli = kFewestModuli; moduli <= kMostModuli; ++moduli) {
       const Outcome o = compute(t, threads, moduli, args);
       threads = 4 - threads;
@@ -99,7 +99,7 @@ TEST(IntegerBackend, IsMpfrsRoundingOnHardCases) {
 
 TEST(IntegerBackend, IsMpfrsRoundingOfRandomAndSpecialValues) {
   uint64_t seed = 0;
-  const std::vector<NamedTiles> tiles = all_tiles();
+  const std::vector<NamedUnit> tiles = all_units();
   for (const Values values : {Values::kUnit, Values::kWide, Values::kSpecial}) {
     for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 1, 1},
                                   {3, 5, 2},
@@ -171,7 +171,7 @@ TEST(IntegerBackend, ExactSumsAreSettledByTheirResidues) {
   std::vector<float> unused;
   const auto args = [&](std::vector<float>& c) { return x.args(c); };
   expect_everywhere(mpfr_matmul(x.args(unused)), args, "ties");
-  const Outcome o = compute(all_tiles().back(), 1, 10, args);
+  const Outcome o = compute(all_units().back(), 1, 10, args);
   EXPECT_GT(o.statistics.combined, 50);
   EXPECT_EQ(o.statistics.combined, o.statistics.repaired);
 }
@@ -179,7 +179,7 @@ TEST(IntegerBackend, ExactSumsAreSettledByTheirResidues) {
 // Blocks of terms beyond what int32 would hold in one, several tiles both ways, and sides that keep what they have.
 TEST(IntegerBackend, LongSumsAndManyTiles) {
   std::vector<float> c, expected;
-  for (const NamedTiles& t : all_tiles()) {
+  for (const NamedUnit& t : all_units()) {
     if (t.isa != best_isa() && !whole_test()) continue;
     const Case shapes[] = {random_case(3, 5, 140000, Values::kUnit, 9), random_case(1100, 1030, 20, Values::kUnit, 12),
                            random_case(1100, 1030, 3, Values::kUnit, 15),
@@ -187,7 +187,7 @@ TEST(IntegerBackend, LongSumsAndManyTiles) {
     for (const Case& x : shapes) {
       ThreadPool pool(2);
       NoProduct none;
-      Backend backend(t.tiles, {.moduli = 11});
+      Backend backend(t.unit, {.moduli = 11});
       Watch watch(100);
       Statistics statistics;
       const CorrectContext ctx{
@@ -210,10 +210,10 @@ TEST(IntegerBackend, ConvolutionsAndTheirGradients) {
              weights = random_values<float>(count(s.oc, s.ic / s.groups, s.kh, s.kw), Values::kUnit, 2),
              diff = random_values<float>(count(s.n, s.oc, s.oh(), s.ow()), Values::kUnit, 3),
              bias = random_values<float>(static_cast<size_t>(s.oc), Values::kUnit, 4);
-  for (const NamedTiles& t : all_tiles()) {
+  for (const NamedUnit& t : all_units()) {
     ThreadPool pool(2);
     NoProduct none;
-    Backend backend(t.tiles, {.moduli = 10});
+    Backend backend(t.unit, {.moduli = 10});
     const CorrectContext ctx{.kernel = {t.isa, &pool}, .product = &none, .integer = &backend};
     std::vector<float> out(diff.size()), expected(diff.size());
     ASSERT_TRUE(conv_forward(ctx, s, src.data(), weights.data(), bias.data(), out.data()));
@@ -250,8 +250,8 @@ TEST(IntegerBackend, LeavesSmallProductsAndWideOperandsToTheFloat64Product) {
   ThreadPool pool(2);
   const KernelContext kernel{best_isa(), &pool};
   CountingProduct product(kernel);
-  Backend choosing(integer::plain_tiles(best_isa())), large(integer::plain_tiles(best_isa()), integer::kOnMatrixUnits);
-  Case trained = random_case(130, 140, 300, Values::kUnit, 8), wide = random_case(40, 40, 100, Values::kUnit, 16);
+  Backend choosing(integer::plain_unit(best_isa())), large(integer::plain_unit(best_isa()), integer::kOnMatrixUnits);
+  Case trained = random_case(390, 420, 300, Values::kUnit, 8), wide = random_case(40, 40, 100, Values::kUnit, 16);
   // Terms of one size, of factors from 2^-50 to 2^50.
   wide.transpose_a = wide.transpose_b = false;
   for (int64_t l = 0; l < wide.k; ++l) {
@@ -284,14 +284,14 @@ TEST(IntegerBackend, LeavesSmallProductsAndWideOperandsToTheFloat64Product) {
 TEST(IntegerBackend, TheWatchStopsTilesThatAreWrong) {
   static void (*right)(const integer::Strip&, int32_t*);
   static int calls;
-  right = integer::plain_tiles(best_isa()).multiply;
+  right = integer::plain_unit(best_isa()).loops.multiply;
   calls = 0;
-  const integer::TileProduct wrong = {"wrong",
-                                      [](const integer::Strip& s, int32_t* sums) {
-                                        right(s, sums);
-                                        if (calls++ == 4) ++sums[33];
-                                      },
-                                      30};
+  integer::Unit wrong = integer::plain_unit(best_isa());
+  wrong.name = "wrong";
+  wrong.loops.multiply = [](const integer::Strip& s, int32_t* sums) {
+    right(s, sums);
+    if (calls++ == 4) ++sums[33];
+  };
   ThreadPool pool(1);
   NoProduct none;
   Backend backend(wrong, {.moduli = 10});
@@ -311,7 +311,7 @@ TEST(IntegerBackend, TheWatchStopsTilesThatAreWrong) {
 class IntegerMutantTest : public ::testing::TestWithParam<Mutation> {};
 
 TEST_P(IntegerMutantTest, IsKilled) {
-  const NamedTiles tiles = all_tiles().back();
+  const NamedUnit tiles = all_units().back();
   for (const int moduli : {10, 11}) {
     int64_t wrong = 0;
     double share = 0;

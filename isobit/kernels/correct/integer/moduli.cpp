@@ -1,5 +1,6 @@
 #include "isobit/kernels/correct/integer/moduli.h"
 
+#include <array>
 #include <cmath>
 
 #include "isobit/base/status.h"
@@ -29,25 +30,36 @@ Moduli make(int count) {
   Moduli m;
   m.count = count;
   m.product = 1;
-  m.first = (count + 1) / 2;
-  m.group = {1, 1};
+  const int first = first_group(count);
+  m.group[0] = m.group[1] = 1;
   for (int s = 0; s < count; ++s) {
     const auto at = static_cast<size_t>(s);
     m.p[at] = kModuli[at];
     m.product *= kModuli[at];
-    m.group[s < m.first ? 0 : 1] *= kModuli[at];
+    m.group[s < first ? 0 : 1] *= kModuli[at];
   }
   for (int s = 0; s < count; ++s) {
     const auto at = static_cast<size_t>(s);
     m.cofactor[at] = m.product / m.p[at];
     m.weight[at] = nearest_to_zero(inverse(nearest_to_zero(m.cofactor[at], m.p[at]), m.p[at]), m.p[at]);
-    m.in_group[at] = m.group[s < m.first ? 0 : 1] / m.p[at];  // exact
+    m.digits[at] = digits_of(m.p[at], 1, 6);
+    m.weighted_digits[at] = digits_of(m.p[at], m.weight[at], 4);
+    m.in_group[at] = m.group[s < first ? 0 : 1] / m.p[at];  // exact
   }
   m.largest_norm = std::sqrt(static_cast<double>(m.product) / 2) * (1 - 0x1p-11);
   return m;
 }
 
 }  // namespace
+
+Digits digits_of(int p, int weight, int count) {
+  Digits digits;
+  Int128 power = weight;
+  for (int i = 0; i < count; ++i, power = nearest_to_zero(256 * power, p)) {
+    digits.of[i] = static_cast<int8_t>(nearest_to_zero(power, p));
+  }
+  return digits;
+}
 
 const Moduli& moduli_of(int count) {
   static const std::array<Moduli, kMostModuli - kFewestModuli + 1> all = {make(10), make(11), make(12)};

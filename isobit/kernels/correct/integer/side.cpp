@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace isobit::kernels::correct::integer {
 namespace {
@@ -17,63 +18,65 @@ int exponent_of(double norm, double most) {
   return exponent - 1;
 }
 
-int64_t place(bool right, int64_t line, int64_t l) {
-  return right ? l / 4 * kStep + 4 * line + l % 4 : kStep * line + l;
-}
+// Lines that are laid out together: enough for whole runs of neighbours, few enough to be still in cache.
+constexpr int64_t kLaidPanels = 8;
 
 }  // namespace
 
-void IntegerSide::start(const Source& source, int64_t k, double* block, int64_t block_terms) {
+void IntegerSide::start(const Source& source, int64_t k) {
   laid_ = {};
   laid_.source = &source;
-  laid_.block = block;
   k_ = k;
-  block_terms_ = block_terms;
   most_rests_ = std::min<int64_t>(64 + k / 32, 256);
 }
 
 void IntegerSide::take(const CorrectContext& ctx, int64_t first, int64_t last) {
-  if (laid_.first == first && laid_.last == last && !norms_.empty()) return;
+  if (laid_.first == first && laid_.last == last) return;
   converted_for_ = 0;
-  for (int64_t l = 0; l < k_; l += block_terms_) {
-    load(ctx, laid_, first, last, l, std::min(l + block_terms_, k_), l + block_terms_ >= k_);
-  }
+  measure(ctx, laid_, first, last, k_);
   norms_.resize(laid_.norms.size());
   for (size_t i = 0; i < norms_.size(); ++i) norms_[i] = laid_.norms[i] * kNormSlack;
 }
 
-std::vector<IntegerSide::Sampled> IntegerSide::sampled(const Moduli& moduli) const {
+std::vector<IntegerSide::Sampled> IntegerSide::sampled(const correct::Table& rows, const Moduli& moduli) const {
   constexpr int64_t kLines = 5, kTerms = 400;
   std::vector<Sampled> lines;
-  const int64_t terms = laid_.l1 - laid_.l0;
   for (int64_t q = 0; q < kLines; ++q) {
-    const int64_t line = q * (count() - 1) / (kLines - 1);
-    const double norm = norms_[static_cast<size_t>(line)];
+    const int64_t i = q * (count() - 1) / (kLines - 1);
+    const double norm = norms_[static_cast<size_t>(i)];
     if (!(norm > 0) || !std::isfinite(norm)) continue;
     const int exponent = exponent_of(norm, moduli.largest_norm);
     const double scale = std::ldexp(1.0, exponent), unit = std::ldexp(1.0, -exponent);
-    double squares = 0;
+    std::vector<double> line(static_cast<size_t>(k_));
+    laid_.source->fill(rows, laid_.first + i, laid_.first + i + 1, 0, k_, line.data(),
+                       laid_.source->k_contiguous() ? k_ : 1);
+    double squares = 0, magnitudes = 0, largest = 0;
     int64_t seen = 0;
-    for (int64_t l = 0; l < terms; l += terms / kTerms + 1, ++seen) {
-      const double y = element(line, laid_.l0 + l) * scale, rest = y - std::nearbyint(y);
+    for (int64_t l = 0; l < k_; l += k_ / kTerms + 1, ++seen) {
+      const double y = line[static_cast<size_t>(l)] * scale, rest = y - std::nearbyint(y);
       squares += rest * rest;
+      magnitudes += std::fabs(rest);
+      largest = std::max(largest, std::fabs(y));
     }
+    const double share = static_cast<double>(k_) / static_cast<double>(seen);
     lines.push_back(
-        {line, norm, unit * std::sqrt(squares * static_cast<double>(k_) / static_cast<double>(seen)), unit});
+        {std::move(line), {norm, unit * largest, unit * std::sqrt(squares * share), unit * magnitudes * share}, unit});
   }
   return lines;
 }
 
 void IntegerSide::scale(const Moduli& moduli) {
   if (converted_for_ == moduli.count) return;
-  const auto lines = static_cast<size_t>(count());
+  const auto lines = static_cast<size_t>(blocks() * kBlock);  // zeros beyond those that there are
   exponents_.assign(lines, 0);
   scales_.assign(lines, 0.0);
   units_.assign(lines, 0.0);
+  largest_.assign(lines, 0.0);
   rest_norms_.assign(lines, 0.0);
-  for (size_t i = 0; i < lines; ++i) {
+  rest_sums_.assign(lines, 0.0);
+  for (size_t i = 0; i < norms_.size(); ++i) {
     if (!std::isfinite(norms_[i])) {
-      rest_norms_[i] = INFINITY;
+      largest_[i] = rest_norms_[i] = rest_sums_[i] = INFINITY;
     } else if (norms_[i] > 0) {
       exponents_[i] = exponent_of(norms_[i], moduli.largest_norm);
       scales_[i] = std::ldexp(1.0, exponents_[i]);
@@ -82,42 +85,54 @@ void IntegerSide::scale(const Moduli& moduli) {
   }
 }
 
-// Elements [l, l + 64) of a panel's lines, scaled, at their places; zeros where there are none.
-void IntegerSide::gather(int64_t panel, int64_t l, double* tile) const {
-  std::fill(tile, tile + kTile, 0.0);
-  const int64_t lines = std::min(kPanel, count() - panel * kPanel), terms = std::min(kStep, laid_.l1 - l);
-  const bool contiguous = laid_.source->k_contiguous();
-  const int64_t line_step = contiguous ? laid_.ld() : 1, term_step = contiguous ? 1 : laid_.ld();
-  const double* block = laid_.block + panel * kPanel * line_step + (l - laid_.l0) * term_step;
-  const double* scales = scales_.data() + panel * kPanel;
-  for (int64_t i = 0; i < lines; ++i, block += line_step) {
-    if (scales[i] == 0) continue;  // not 0 * infinity
-    if (right_) {
-      for (int64_t q = 0; q < terms; ++q) tile[place(true, i, q)] = block[q * term_step] * scales[i];
-    } else {
-      for (int64_t q = 0; q < terms; ++q) tile[place(false, i, q)] = block[q * term_step] * scales[i];
+// What rounding took of a panel's step, whose terms begin with l.
+void IntegerSide::note_rests(int64_t panel, int64_t l, const double* rests, const uint8_t* some) {
+  std::vector<Rest>& kept = rests_[static_cast<size_t>(panel)];
+  for (int64_t q = 0; q < kTile; ++q) {
+    if (q % 8 == 0 && some[q / 8] == 0) {
+      q += 7;
+      continue;
     }
+    if (rests[q] == 0) continue;
+    const int64_t i = right_ ? q / 4 % kPanel : q / kStep, term = right_ ? q / kStep * 4 + q % 4 : q % kStep;
+    const auto line = static_cast<size_t>(panel * kPanel + i);
+    rest_norms_[line] += rests[q] * rests[q];
+    rest_sums_[line] += std::fabs(rests[q]);
+    if (++rest_counts_[line] > most_rests_) continue;
+    kept.push_back(
+        {static_cast<int32_t>(i), static_cast<int32_t>(l + term), static_cast<float>(rests[q] * units_[line])});
   }
 }
 
-void IntegerSide::note_rests(int64_t panel, int64_t l, const double* rests) {
-  const int64_t lines = std::min(kPanel, count() - panel * kPanel);
-  for (int64_t i = 0; i < lines; ++i) {
-    const auto line = static_cast<size_t>(panel * kPanel + i);
-    for (int64_t q = 0; q < kStep; ++q) {
-      const double rest = rests[place(right_, i, q)];
-      if (rest == 0) continue;
-      rest_norms_[line] += rest * rest;
-      if (++rest_counts_[line] > most_rests_) continue;
-      rests_[static_cast<size_t>(panel)].push_back(
-          {static_cast<int32_t>(i), static_cast<int32_t>(l + q), static_cast<float>(rest * units_[line])});
-    }
+// Panels [begin, end) of one step of terms.
+void IntegerSide::convert_step(const CorrectContext& ctx, const Table& loops, const Moduli& moduli, int64_t begin,
+                               int64_t end, int64_t t, int64_t l, double* laid) {
+  const int64_t first = begin * kPanel, last = std::min(end * kPanel, count()), terms = std::min(kStep, k_ - l);
+  const bool lines_first = laid_.source->k_contiguous();
+  const int64_t ld = lines_first ? kStep : (end - begin) * kPanel;
+  if (first < last) {
+    laid_.source->fill(correct::table_of(ctx.kernel.isa), laid_.first + first, laid_.first + last, l, l + terms, laid,
+                       ld);
+  }
+  alignas(64) double tile[kTile], integers[kTile], rests[kTile];
+  uint8_t some[kTile / 8];
+  const int64_t panels = 2 * blocks();
+  for (int64_t g = begin; g < end; ++g) {
+    loops.arrange({.from = laid + (g - begin) * kPanel * (lines_first ? ld : 1),
+                   .ld = ld,
+                   .lines_first = lines_first,
+                   .lines = std::clamp<int64_t>(count() - g * kPanel, 0, kPanel),
+                   .terms = terms,
+                   .scales = scales_.data() + g * kPanel},
+                  right_, tile);
+    if (loops.round(tile, integers, rests, some)) note_rests(g, l, rests, some);
+    loops.enlarge(integers, right_, largest_.data() + g * kPanel);
+    loops.residues(integers, moduli, memory_[0].bytes + g * panel() + t * kTile, panels * panel());
   }
 }
 
 void IntegerSide::convert(const CorrectContext& ctx, const Table& loops, const Moduli& moduli, int64_t l0, int64_t l1) {
   if (converted_for_ == moduli.count && l0 == 0 && l1 == k_) return;
-  load(ctx, laid_, laid_.first, laid_.last, l0, l1, l1 == k_);
   steps_ = (l1 - l0 + kStep - 1) / kStep;
   const int64_t panels = 2 * blocks();
   memory_.resize(std::max(memory_.size(), static_cast<size_t>(moduli.count * panels * panel() / 64)));
@@ -126,16 +141,13 @@ void IntegerSide::convert(const CorrectContext& ctx, const Table& loops, const M
     for (std::vector<Rest>& some : rests_) some.clear();
     rest_counts_.assign(static_cast<size_t>(panels * kPanel), 0);
   }
-  int8_t* to = memory_[0].bytes;
-  ctx.kernel.pool->parallel_for(panels, 1, [&](int64_t begin, int64_t end) {
-    alignas(64) double tile[kTile], integers[kTile], rests[kTile];
-    for (int64_t g = begin; g < end; ++g) {
+  const int64_t together = std::clamp<int64_t>(panels / (2 * ctx.kernel.pool->threads()), 1, kLaidPanels);
+  ctx.kernel.pool->parallel_for((panels + together - 1) / together, 1, [&](int64_t begin, int64_t end) {
+    std::vector<double> laid(static_cast<size_t>(together * kTile));
+    for (int64_t q = begin; q < end; ++q) {
       for (int64_t t = 0; t < steps_; ++t) {
-        gather(g, l0 + t * kStep, tile);
-        if (loops.round(tile, integers, rests)) note_rests(g, l0 + t * kStep, rests);
-        for (int s = 0; s < moduli.count; ++s) {
-          loops.residues(integers, moduli.p[static_cast<size_t>(s)], to + (s * panels + g) * panel() + t * kTile);
-        }
+        convert_step(ctx, loops, moduli, q * together, std::min((q + 1) * together, panels), t, l0 + t * kStep,
+                     laid.data());
       }
     }
   });
@@ -160,8 +172,11 @@ void IntegerSide::finish(ThreadPool& pool) {
     }
   });
   for (int64_t i = 0; i < count(); ++i) {
-    double& norm = rest_norms_[static_cast<size_t>(i)];
-    if (std::isfinite(norm)) norm = std::sqrt(norm) * kNormSlack * units_[static_cast<size_t>(i)];
+    if (!is_finite(i)) continue;
+    const auto at = static_cast<size_t>(i);
+    rest_norms_[at] = std::sqrt(rest_norms_[at]) * kNormSlack * units_[at];
+    rest_sums_[at] *= kNormSlack * units_[at];
+    largest_[at] = (largest_[at] + 0.5) * units_[at];
   }
 }
 

@@ -6,6 +6,7 @@
 // something of are kept, up to a number for each line: few where a line's range is that of trained values.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -28,24 +29,20 @@ class IntegerSide {
   explicit IntegerSide(Which which) : right_(which == Which::kRight) {}
 
   // A new product: forgets all lines.
-  void start(const Source& source, int64_t k, double* block, int64_t block_terms);
+  void start(const Source& source, int64_t k);
   // Lines [first, last): their norms. Nothing where they are the present ones.
   void take(const CorrectContext& ctx, int64_t first, int64_t last);
-  // A few lines, as they would be at this number of moduli, by the terms that are laid out and as many like them:
-  // |r| 2^-s, 2^-s, and the norm. Without those that are zero or not finite. REQUIRES take().
+  // A few lines whole, and as they would be at this number of moduli: 2^-s, and about its bounds. Without those that
+  // are zero or not finite. REQUIRES take().
   struct Sampled {
-    int64_t line;
-    double norm, rest_norm, unit;
+    std::vector<double> line;
+    LineBounds bounds;
+    double unit;
   };
-  std::vector<Sampled> sampled(const Moduli& moduli) const;
-  // Element l of a line. REQUIRES that it is laid out, in laid().
-  double element(int64_t line, int64_t l) const {
-    return laid_.source->k_contiguous() ? laid_.block[line * laid_.ld() + l - laid_.l0]
-                                        : laid_.block[(l - laid_.l0) * laid_.ld() + line];
-  }
+  std::vector<Sampled> sampled(const correct::Table& rows, const Moduli& moduli) const;
   // Chooses the exponents of all lines.
   void scale(const Moduli& moduli);
-  // Terms [l0, l1) as residues. In ascending order from l0 = 0; one block where block_terms hold all.
+  // Terms [l0, l1) as residues. In ascending order from l0 = 0.
   void convert(const CorrectContext& ctx, const Table& loops, const Moduli& moduli, int64_t l0, int64_t l1);
   // After the last block.
   void finish(ThreadPool& pool);
@@ -55,15 +52,24 @@ class IntegerSide {
   int64_t blocks() const { return (count() + kBlock - 1) / kBlock; }  // of lines
   int64_t panel() const { return steps_ * kTile; }                    // bytes
   int64_t steps() const { return steps_; }
-  // Of the terms converted last, modulo p_s: panels one after another.
-  const int8_t* residues(int modulus) const { return bytes() + modulus * 2 * blocks() * panel(); }
+  // Of the terms converted last, modulo p_s: from a line on that begins a panel.
+  const int8_t* lines(int modulus, int64_t line) const {
+    return bytes() + (modulus * 2 * blocks() + line / kPanel) * panel();
+  }
 
-  // By line, counted from the first. exponent: s_i. Norms and rests are upper bounds, infinite or NaN for a line that
-  // is not finite, whose integers are all zero.
+  // By line, counted from the first. exponent: s_i. Bounds are infinite or NaN for a line that is not finite, whose
+  // integers are all zero. Those of rests, and the largest elements, REQUIRE finish().
   int exponent(int64_t line) const { return exponents_[static_cast<size_t>(line)]; }
   const double* units() const { return units_.data(); }  // 2^-s_i; 0 where all elements are zero, or not finite
   const double* norms() const { return norms_.data(); }
+  const double* largest() const { return largest_.data(); }
   const double* rest_norms() const { return rest_norms_.data(); }
+  const double* rest_sums() const { return rest_sums_.data(); }
+  LineBounds bounds(int64_t line) const {
+    const auto at = static_cast<size_t>(line);
+    return {norms_[at], largest_[at], rest_norms_[at], rest_sums_[at]};
+  }
+  bool is_finite(int64_t line) const { return std::isfinite(norms_[static_cast<size_t>(line)]); }
   // Whether rests() has all that rounding took of the line.
   bool has_all_rests(int64_t line) const { return rest_counts_[static_cast<size_t>(line)] <= most_rests_; }
   // In ascending order of l. REQUIRES finish(), has_all_rests(line).
@@ -76,16 +82,17 @@ class IntegerSide {
   };
   const int8_t* bytes() const { return memory_.empty() ? nullptr : memory_[0].bytes; }
   const Rest* rests_of(int64_t line) const { return rests_[static_cast<size_t>(line / kPanel)].data(); }
-  void gather(int64_t panel, int64_t l, double* tile) const;
-  void note_rests(int64_t panel, int64_t l, const double* rests);
+  void note_rests(int64_t panel, int64_t l, const double* rests, const uint8_t* some);
+  void convert_step(const CorrectContext& ctx, const Table& loops, const Moduli& moduli, int64_t begin, int64_t end,
+                    int64_t t, int64_t l, double* laid);
 
   const bool right_;
   LaidOut laid_;
-  int64_t k_ = 0, block_terms_ = 0, steps_ = 0;
+  int64_t k_ = 0, steps_ = 0;
   int64_t most_rests_ = 0;
   int converted_for_ = 0;  // all terms, at this number of moduli; 0: not
   bool finished_ = false;
-  std::vector<double> norms_, scales_, units_, rest_norms_;  // scales: 2^s_i or 0
+  std::vector<double> norms_, scales_, units_, largest_, rest_norms_, rest_sums_;  // scales: 2^s_i or 0
   std::vector<int> exponents_;
   std::vector<int64_t> rest_counts_, starts_;
   std::vector<std::vector<Rest>> rests_;  // by panel

@@ -53,12 +53,78 @@ TEST(Moduli, AreCoprimeAndPutIntegersTogether) {
   }
 }
 
+// The loops of every instruction set, and those beside the matrix unit.
+std::vector<std::pair<std::string, Table>> all_loops() {
+  std::vector<std::pair<std::string, Table>> all;
+  for (const Isa isa : available_isas()) all.emplace_back(name_of(isa), table_of(isa));
+  if (amx_is_there()) all.emplace_back("amx", amx_unit().loops);
+  return all;
+}
+
+TEST(IntegerSteps, ElementsComeToTheirPlacesScaled) {
+  std::mt19937_64 random(4);
+  for (int trial = 0; trial < 200; ++trial) {
+    const int64_t lines = trial % 4 == 0 ? kPanel : static_cast<int64_t>(random() % 17),
+                  terms = trial % 3 == 0 ? kStep : static_cast<int64_t>(random() % 65);
+    const bool lines_first = trial % 2 == 0, right = random() % 2 == 0;
+    const int64_t ld = (lines_first ? terms : lines) + static_cast<int64_t>(random() % 5);
+    std::vector<double> from(static_cast<size_t>((lines_first ? lines : terms) * ld)), scales(kPanel, 2.0);
+    for (double& v : from) v = static_cast<double>(random() % 1000);
+    for (int64_t i = 0; i < lines; ++i)
+      scales[static_cast<size_t>(i)] = std::ldexp(1.0, static_cast<int>(random() % 9));
+    const int64_t zeros = static_cast<int64_t>(random() % 20);  // a line of infinities, or none
+    const auto at = [&](int64_t i, int64_t l) { return static_cast<size_t>(lines_first ? i * ld + l : l * ld + i); };
+    if (zeros < lines) {
+      scales[static_cast<size_t>(zeros)] = 0;
+      for (int64_t l = 0; l < terms; ++l) from[at(zeros, l)] = INFINITY;
+    }
+    for (const auto& [name, loops] : all_loops()) {
+      std::vector<double> y(kTile, NAN);
+      loops.arrange({.from = from.data(),
+                     .ld = ld,
+                     .lines_first = lines_first,
+                     .lines = lines,
+                     .terms = terms,
+                     .scales = scales.data()},
+                    right, y.data());
+      for (int64_t i = 0; i < kPanel; ++i) {
+        for (int64_t l = 0; l < kStep; ++l) {
+          const bool there = i < lines && l < terms && i != zeros;
+          const double expected = there ? from[at(i, l)] * scales[static_cast<size_t>(i)] : 0;
+          ASSERT_EQ(y[static_cast<size_t>(right ? 64 * (l / 4) + 4 * i + l % 4 : 64 * i + l)], expected)
+              << name << ", line " << i << ", term " << l;
+        }
+      }
+    }
+  }
+}
+
+TEST(IntegerSteps, TheLargestOfEachLine) {
+  std::mt19937_64 random(5);
+  for (const bool right : {false, true}) {
+    for (const auto& [name, loops] : all_loops()) {
+      std::vector<double> integers(kTile), found(kPanel), expected(kPanel);
+      for (double& v : integers) v = static_cast<double>(static_cast<int64_t>(random() % 20001) - 10000);
+      for (size_t i = 0; i < expected.size(); ++i) found[i] = expected[i] = static_cast<double>(9600 + random() % 500);
+      for (int64_t i = 0; i < kPanel; ++i) {
+        for (int64_t l = 0; l < kStep; ++l) {
+          const double v = integers[static_cast<size_t>(right ? 64 * (l / 4) + 4 * i + l % 4 : 64 * i + l)];
+          expected[static_cast<size_t>(i)] = std::max(expected[static_cast<size_t>(i)], std::fabs(v));
+        }
+      }
+      loops.enlarge(integers.data(), right, found.data());
+      EXPECT_EQ(found, expected) << name;
+    }
+  }
+}
+
 TEST(IntegerSteps, RoundingResiduesAndSumsOfEveryInstructionSet) {
   std::mt19937_64 random(2);
   const Moduli& m = moduli_of(kMostModuli);
   std::vector<double> y(kTile), integers(kTile), rests(kTile);
   std::vector<int32_t> sums(kBlockSums);
-  std::vector<int8_t> residues(kTile), u(kBlockSums);
+  std::vector<int8_t> residues(kMostModuli * kTile), u(kBlockSums);
+  std::vector<uint8_t> some(kTile / 8);
   for (int trial = 0; trial < 30; ++trial) {
     // The largest, halves and what is next to them, and anything between.
     for (double& v : y) {
@@ -68,26 +134,27 @@ TEST(IntegerSteps, RoundingResiduesAndSumsOfEveryInstructionSet) {
     y[0] = 0x1p47 - 1, y[1] = -y[0];
     for (int32_t& v : sums) v = static_cast<int32_t>(random());
     sums[0] = INT32_MIN, sums[1] = INT32_MAX;
-    for (Isa isa : available_isas()) {
-      const Table& loops = table_of(isa);
-      EXPECT_EQ(loops.round(y.data(), integers.data(), rests.data()), trial % 3 != 0) << name_of(isa);
+    for (const auto& [name, loops] : all_loops()) {
+      EXPECT_EQ(loops.round(y.data(), integers.data(), rests.data(), some.data()), trial % 3 != 0) << name;
       for (size_t q = 0; q < y.size(); ++q) {
-        ASSERT_EQ(integers[q], std::nearbyint(y[q])) << name_of(isa);
+        ASSERT_EQ(integers[q], std::nearbyint(y[q])) << name;
+        ASSERT_TRUE(rests[q] == 0 || some[q / 8] != 0) << name;
         ASSERT_EQ(integers[q] + rests[q], y[q]);
         ASSERT_LE(std::fabs(rests[q]), 0.5);
       }
+      loops.residues(integers.data(), m, residues.data(), kTile);
       for (int s = 0; s < m.count; ++s) {
         const int p = m.p[static_cast<size_t>(s)], weight = m.weight[static_cast<size_t>(s)];
-        loops.residues(integers.data(), p, residues.data());
+        const int8_t* const own = residues.data() + s * kTile;
         for (size_t q = 0; q < y.size(); ++q) {
-          ASSERT_EQ(residues[q], nearest_to_zero(static_cast<int64_t>(integers[q]), p)) << name_of(isa) << ", p " << p;
+          ASSERT_EQ(own[q], nearest_to_zero(static_cast<int64_t>(integers[q]), p)) << name << ", p " << p;
         }
         for (const bool add : {false, true}) {
-          for (size_t q = 0; q < u.size(); ++q) u[q] = residues[q];
-          loops.reduce(sums.data(), p, weight, add, u.data(), kBlock);
+          for (size_t q = 0; q < u.size(); ++q) u[q] = own[q];
+          loops.reduce(sums.data(), m, s, add, u.data(), kBlock);
           for (size_t q = 0; q < u.size(); ++q) {
-            const Int128 sum = static_cast<Int128>(sums[q]) * weight + (add ? residues[q] : 0);
-            ASSERT_EQ(u[q], nearest_to_zero(sum, p)) << name_of(isa) << ", p " << p << ", sum " << sums[q];
+            const Int128 sum = static_cast<Int128>(sums[q]) * weight + (add ? own[q] : 0);
+            ASSERT_EQ(u[q], nearest_to_zero(sum, p)) << name << ", p " << p << ", sum " << sums[q];
           }
         }
       }
@@ -95,7 +162,8 @@ TEST(IntegerSteps, RoundingResiduesAndSumsOfEveryInstructionSet) {
   }
 }
 
-void expect_products(const TileProduct& tiles, int64_t steps, int64_t blocks, bool extreme) {
+void expect_products(const std::string& name, void (*multiply)(const Strip&, int32_t*), int64_t steps, int64_t blocks,
+                     bool extreme) {
   std::mt19937_64 random(static_cast<uint64_t>(steps));
   const auto size = static_cast<size_t>(steps * kTile);
   std::vector<int8_t> left(2 * size), right(static_cast<size_t>(2 * blocks) * size);
@@ -103,7 +171,11 @@ void expect_products(const TileProduct& tiles, int64_t steps, int64_t blocks, bo
     for (int8_t& v : *side) v = static_cast<int8_t>(extreme ? (random() % 8 != 0 ? -128 : 127) : random());
   }
   std::vector<int32_t> sums(static_cast<size_t>(blocks * kBlockSums), 7);
-  tiles.multiply({left.data(), right.data(), steps * kTile, steps, blocks}, sums.data());
+  Strip strip;
+  strip.left = left.data(), strip.right = right.data();
+  strip.panel = steps * kTile, strip.steps = steps, strip.blocks = blocks;
+  strip.next_left = {left.data(), steps * kTile}, strip.next_right = {right.data(), 64};
+  multiply(strip, sums.data());
   for (int64_t q = 0; q < blocks; ++q) {
     for (int64_t i = 0; i < kBlock; ++i) {
       for (int64_t j = 0; j < kBlock; ++j) {
@@ -116,7 +188,7 @@ void expect_products(const TileProduct& tiles, int64_t steps, int64_t blocks, bo
           sum += left[static_cast<size_t>(a)] * right[static_cast<size_t>(b)];
         }
         ASSERT_EQ(sums[static_cast<size_t>(q * kBlockSums + i * kBlock + j)], sum)
-            << tiles.name << ", steps " << steps << ", block " << q << ", " << i << ", " << j;
+            << name << ", steps " << steps << ", block " << q << ", " << i << ", " << j;
       }
     }
   }
@@ -124,9 +196,10 @@ void expect_products(const TileProduct& tiles, int64_t steps, int64_t blocks, bo
 
 TEST(IntegerTiles, ArePlainSumsOnEveryInstructionSet) {
   for (Isa isa : available_isas()) {
-    expect_products(plain_tiles(isa), 1, 1, false);
-    expect_products(plain_tiles(isa), 3, 3, false);
-    expect_products(plain_tiles(isa), 32, 2, true);
+    const auto multiply = table_of(isa).multiply;
+    expect_products(name_of(isa), multiply, 1, 1, false);
+    expect_products(name_of(isa), multiply, 3, 3, false);
+    expect_products(name_of(isa), multiply, 32, 2, true);
   }
 }
 
@@ -154,14 +227,14 @@ void multiply_registers(int r, int a, int b) {
 #define TILE_LOAD(r, from) std::memcpy(registers[r], from, sizeof registers[r])
 #define TILE_MULTIPLY(r, a, b) multiply_registers(r, a, b)
 #define TILE_STORE(r, to, stride) store_rows(r, to, stride)
+#define FETCH(from) static_cast<void>(from)
 #include "isobit/kernels/correct/integer/amx_strip.inc"
 
 // What amx.cpp does with the unit; the instructions themselves only where they are.
 TEST(IntegerTiles, ArePlainSumsOnAModelOfTheMatrixUnit) {
-  const TileProduct model = {"model", multiply_strip, 1};
-  expect_products(model, 1, 1, false);
-  expect_products(model, 3, 3, false);
-  expect_products(model, 32, 1, true);
+  expect_products("model", multiply_strip, 1, 1, false);
+  expect_products("model", multiply_strip, 3, 3, false);
+  expect_products("model", multiply_strip, 32, 1, true);
 }
 
 TEST(IntegerTiles, ArePlainSumsOnTheMatrixUnit) {
@@ -169,8 +242,8 @@ TEST(IntegerTiles, ArePlainSumsOnTheMatrixUnit) {
   EXPECT_TRUE(amx_available());
   for (const int64_t steps : {1, 2, 3, 32}) {
     for (const int64_t blocks : {1, 2, 5}) {
-      expect_products(amx_tiles(), steps, blocks, false);
-      expect_products(amx_tiles(), steps, blocks, true);
+      expect_products("amx", amx_unit().loops.multiply, steps, blocks, false);
+      expect_products("amx", amx_unit().loops.multiply, steps, blocks, true);
     }
   }
 }

@@ -6,6 +6,6 @@ const Table& table_of(Isa isa) {
   return pick(isa, []<Isa kIsa>() -> const Table& { return table<kIsa>(); });
 }
 
-TileProduct plain_tiles(Isa isa) { return {"plain", table_of(isa).multiply, 30}; }
+Unit plain_unit(Isa isa) { return {"plain", table_of(isa), 30}; }
 
 }  // namespace isobit::kernels::correct::integer

@@ -23,35 +23,131 @@ constexpr double kRound = 0x1.8p52;  // x + kRound - kRound rounds |x| < 2^51 to
 
 ISOBIT_INLINE F64 rounded(const F64& x) { return (x + kRound) - kRound; }
 ISOBIT_INLINE F64 modulo(const F64& v, double p, double inverse) { return v - rounded(v * inverse) * p; }
+// By instructions where the compiler's own conversions of bytes go one by one.
 ISOBIT_INLINE F64 widened(const int8_t* p) {
+#if defined(__AVX512F__)
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return reinterpret_cast<F64>(_mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(bytes)));
+#elif defined(__AVX2__)
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return __builtin_convertvector(reinterpret_cast<I32>(_mm256_cvtepi8_epi32(bytes)), F64);
+#else
   return __builtin_convertvector(__builtin_convertvector(load<I8>(p), I32), F64);
+#endif
 }
 ISOBIT_INLINE void narrow(const F64& v, int8_t* to) {
+#if defined(__AVX512F__)
+  // Masked, since GCC takes the others for uses of what is not initialized.
+  constexpr __mmask8 kAll = 255;
+  const __m256i words = _mm512_maskz_cvttpd_epi32(kAll, reinterpret_cast<__m512d>(v));
+  const __m128i bytes = _mm256_maskz_cvtepi32_epi8(kAll, words);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(to), bytes);
+#else
   store(to, __builtin_convertvector(__builtin_convertvector(v, I32), I8));
+#endif
 }
 
-bool round(const double* y, double* integers, double* rests) {
-  typedef int64_t I64 __attribute__((vector_size(64)));
-  I64 any = {};
+typedef double F4 __attribute__((vector_size(32)));
+
+// 4 lines by 4 terms, of rows that are lines or terms.
+ISOBIT_INLINE void transpose(F4* v) {
+  typedef int64_t I4 __attribute__((vector_size(32)));
+  const F4 a = __builtin_shuffle(v[0], v[1], I4{0, 4, 2, 6}), b = __builtin_shuffle(v[0], v[1], I4{1, 5, 3, 7});
+  const F4 c = __builtin_shuffle(v[2], v[3], I4{0, 4, 2, 6}), d = __builtin_shuffle(v[2], v[3], I4{1, 5, 3, 7});
+  v[0] = __builtin_shuffle(a, c, I4{0, 1, 4, 5}), v[1] = __builtin_shuffle(b, d, I4{0, 1, 4, 5});
+  v[2] = __builtin_shuffle(a, c, I4{2, 3, 6, 7}), v[3] = __builtin_shuffle(b, d, I4{2, 3, 6, 7});
+}
+
+ISOBIT_INLINE F4 scaled(const F4& v, const F4& scale) { return scale != 0 ? v * scale : F4{}; }  // not 0 * infinity
+
+// All 16 lines and 64 terms.
+template <bool kRight>
+ISOBIT_INLINE void arrange_whole(const Raw& raw, double* y) {
+  for (int64_t i = 0; i < kPanel; i += 4) {
+    const F4 scales = load<F4>(raw.scales + i);
+    for (int64_t l = 0; l < kStep; l += 4) {
+      F4 v[4];
+      for (int64_t q = 0; q < 4; ++q) {
+        v[q] = raw.lines_first ? scaled(load<F4>(raw.from + (i + q) * raw.ld + l), F4{} + scales[q])
+                               : scaled(load<F4>(raw.from + (l + q) * raw.ld + i), scales);
+      }
+      if (!raw.lines_first) transpose(v);
+      for (int64_t q = 0; q < 4; ++q) store(y + (kRight ? 16 * l + 4 * (i + q) : kStep * (i + q) + l), v[q]);
+    }
+  }
+}
+
+void arrange(const Raw& raw, bool right, double* y) {
+  double own[kTile] = {}, scales[kPanel] = {};
+  Raw whole = raw;
+  if (raw.lines < kPanel || raw.terms < kStep) {
+    whole.from = own, whole.ld = raw.lines_first ? kStep : kPanel, whole.scales = scales;
+    for (int64_t i = 0; i < raw.lines; ++i) {
+      scales[i] = raw.scales[i];
+      for (int64_t l = 0; l < raw.terms; ++l) {
+        own[raw.lines_first ? kStep * i + l : kPanel * l + i] =
+            raw.from[raw.lines_first ? raw.ld * i + l : raw.ld * l + i];
+      }
+    }
+  }
+  if (right) {
+    arrange_whole<true>(whole, y);
+  } else {
+    arrange_whole<false>(whole, y);
+  }
+}
+
+bool round(const double* y, double* integers, double* rests, uint8_t* some) {
+  int all = 0;
   for (int64_t q = 0; q < kTile; q += kLanes) {
     const F64 v = load<F64>(y + q), integer = rounded(v), rest = v - integer;
     store(integers + q, integer);
     store(rests + q, rest);
-    any |= rest != 0;
+#if defined(__AVX512F__)
+    const int any = _mm512_cmpneq_pd_mask(reinterpret_cast<__m512d>(rest), _mm512_setzero_pd());
+#else
+    typedef int64_t I64 __attribute__((vector_size(64)));
+    const I64 lanes = rest != 0;
+    int64_t any = 0;
+    for (int lane = 0; lane < kLanes; ++lane) any |= lanes[lane];
+#endif
+    some[q / kLanes] = any != 0;
+    all |= some[q / kLanes];
   }
-  int64_t some = 0;
-  for (int lane = 0; lane < kLanes; ++lane) some |= any[lane];
-  return some != 0;
+  return all != 0;
 }
 
-void residues(const double* integers, int p, int8_t* out) {
-  const double modulus = p, inverse = 1.0 / modulus;
-  for (int64_t q = 0; q < kTile; q += kLanes) narrow(modulo(load<F64>(integers + q), modulus, inverse), out + q);
+ISOBIT_INLINE F64 larger(const F64& a, const F64& b) { return a > b ? a : b; }
+ISOBIT_INLINE F64 smaller(const F64& a, const F64& b) { return a < b ? a : b; }
+
+// Right: lanes are two lines by four terms. Left: of one line.
+void enlarge(const double* integers, bool right, double* largest) {
+  for (int64_t part = 0; part < kPanel / 2; ++part) {
+    F64 most[2] = {};
+    for (int64_t q = 0; q < kStep / 4; ++q) {
+      const F64 v = load<F64>(integers + (right ? kStep * q + kLanes * part : 2 * kStep * part + kLanes * q));
+      F64& own = most[right ? 0 : q / kLanes];
+      own = larger(own, v < 0 ? -v : v);
+    }
+    for (int64_t lane = 0; lane < 2 * kLanes; ++lane) {
+      const int64_t line = 2 * part + (right ? lane % kLanes / 4 : lane / kLanes);
+      const double v = most[lane / kLanes][lane % kLanes];
+      if (largest[line] < v) largest[line] = v;
+    }
+  }
+}
+
+void residues(const double* integers, const Moduli& moduli, int8_t* out, int64_t stride) {
+  for (int s = 0; s < moduli.count; ++s, out += stride) {
+    const double modulus = moduli.p[static_cast<size_t>(s)], inverse = 1.0 / modulus;
+    for (int64_t q = 0; q < kTile; q += kLanes) narrow(modulo(load<F64>(integers + q), modulus, inverse), out + q);
+  }
 }
 
 // |sums * weight| < 2^31 * 2^7.
-void reduce(const int32_t* sums, int p, int weight, bool add, int8_t* u, int64_t stride) {
-  const double modulus = p, inverse = 1.0 / modulus, w = weight;
+void reduce(const int32_t* sums, const Moduli& moduli, int s, bool add, int8_t* u, int64_t stride) {
+  const auto at = static_cast<size_t>(s);
+  const double modulus = moduli.p[at], inverse = 1.0 / modulus, w = moduli.weight[at];
   for (int64_t i = 0; i < kBlock; ++i, sums += kBlock, u += stride) {
     for (int64_t j = 0; j < kBlock; j += kLanes) {
       F64 v = __builtin_convertvector(load<I32>(sums + j), F64) * w;
@@ -61,71 +157,128 @@ void reduce(const int32_t* sums, int p, int weight, bool add, int8_t* u, int64_t
   }
 }
 
-// The fraction that a group of moduli adds: its sum, exact, modulo the group's product, exact, over the product.
-ISOBIT_INLINE F64 fraction(const RowOfSums& r, int begin, int end, int group, int64_t j) {
-  F64 sum = {};
-  for (int s = begin; s < end; ++s) sum += widened(r.u + s * r.stride + j) * r.in_group[s];
-  return modulo(sum, r.group[group], r.inverse[group]) * r.inverse[group];
+ISOBIT_INLINE F64 multiply_add(const F64& a, double b, const F64& c) {
+#if defined(__AVX512F__)
+  const __m512d sum = _mm512_fmadd_pd(reinterpret_cast<__m512d>(a), _mm512_set1_pd(b), reinterpret_cast<__m512d>(c));
+  return reinterpret_cast<F64>(sum);
+#else
+  return a * b + c;
+#endif
 }
 
+// The sum of a group of moduli, exact, over the group's product.
+template <int kBegin, int kEnd>
+ISOBIT_INLINE F64 fraction(const RowOfSums& r, int group, int64_t j) {
+  F64 sum = widened(r.u + kBegin * r.stride + j) * r.in_group[kBegin];
+#pragma GCC unroll 8
+  for (int s = kBegin + 1; s < kEnd; ++s) sum = multiply_add(widened(r.u + s * r.stride + j), r.in_group[s], sum);
+  return sum * r.inverse[group];
+}
+
+struct Bounded {
+  F64 x, d;
+};
+
 // Of 8 columns.
-ISOBIT_INLINE I32 filter_8(const RowOfSums& r, int64_t j, float* dst, double* x_out, double* d_out) {
-  const F64 sum = fraction(r, 0, r.first, 0, j) + fraction(r, r.first, r.moduli, 1, j);
+template <int kModuli>
+ISOBIT_INLINE Bounded approximate_8(const RowOfSums& r, int64_t j) {
+  constexpr int kFirst = first_group(kModuli);
+  const F64 sum = fraction<0, kFirst>(r, 0, j) + fraction<kFirst, kModuli>(r, 1, j);
   const F64 scale = load<F64>(r.column_scales + j) * r.row_scale;
+  const F64 left =
+      smaller(load<F64>(r.column_norms + j) * r.row.rest, load<F64>(r.column_largest + j) * r.row.rest_sum);
+  const F64 right =
+      smaller(load<F64>(r.column_rests + j) * r.row.norm, load<F64>(r.column_rest_sums + j) * r.row.largest);
   F64 x = (sum - rounded(sum)) * scale;
-  F64 d = scale * 0x1.4p-51 + (load<F64>(r.column_norms + j) * r.row_rest + load<F64>(r.column_rests + j) * r.row_norm);
-  F64 bias = F64{} + r.row_bias;
-  if (r.column_bias != nullptr) bias += __builtin_convertvector(load<F32>(r.column_bias + j), F64);
-  x += bias;
-  d = (d + (bias < 0 ? -bias : bias) * 0x1p-51) * r.share;
-  const F32 low = __builtin_convertvector(x - d, F32), high = __builtin_convertvector(x + d, F32);
-  store(dst + j, low);
-  store(x_out + j, x);
-  store(d_out + j, d);
+  F64 d = scale * 0x1.8p-49 + (left + right);
+  if (r.biased) {
+    F64 bias = F64{} + r.row_bias;
+    if (r.column_bias != nullptr) bias += __builtin_convertvector(load<F32>(r.column_bias + j), F64);
+    x += bias;
+    d += (bias < 0 ? -bias : bias) * 0x1p-51;
+  }
+  return {x, d * r.share};
+}
+
+template <int kModuli>
+ISOBIT_INLINE I32 filter_8(const RowOfSums& r, int64_t j, float* dst) {
+  const Bounded b = approximate_8<kModuli>(r, j);
+  const F32 low = __builtin_convertvector(b.x - b.d, F32), high = __builtin_convertvector(b.x + b.d, F32);
+  store(dst, low);
   return (load<I32>(&low) ^ load<I32>(&high)) | (low != low);
 }
 
-// What is left of a row, in full vectors: columns [0, n), n < 8, of copies.
-ISOBIT_INLINE uint32_t filter_rest(int64_t n, const RowOfSums& row, int64_t j, float* dst, double* x, double* d,
-                                   uint32_t* undecided) {
-  constexpr int kMost = 16;
+// What is left of a row, n < 8 columns from j on, in copies of full vectors.
+struct RestOfRow {
+  static constexpr int kMost = 16;
   int8_t u[kMost * kLanes] = {};
-  double scales[kLanes] = {}, norms[kLanes] = {}, rests[kLanes] = {}, x8[kLanes], d8[kLanes];
-  float bias[kLanes] = {}, out[kLanes];
-  RowOfSums r = row;
-  for (int64_t q = 0; q < n; ++q) {
-    for (int s = 0; s < r.moduli; ++s) u[s * kLanes + q] = row.u[s * row.stride + j + q];
-    scales[q] = row.column_scales[j + q];
-    norms[q] = row.column_norms[j + q];
-    rests[q] = row.column_rests[j + q];
-    if (row.column_bias != nullptr) bias[q] = row.column_bias[j + q];
-  }
-  r.u = u, r.stride = kLanes, r.column_scales = scales, r.column_norms = norms, r.column_rests = rests;
-  if (row.column_bias != nullptr) r.column_bias = bias;
-  const I32 differ = filter_8(r, 0, out, x8, d8);
-  uint32_t any = 0;
-  for (int64_t q = 0; q < n; ++q) {
-    dst[j + q] = out[q];
-    x[j + q] = x8[q];
-    d[j + q] = d8[q];
-    undecided[j + q] = static_cast<uint32_t>(differ[q]);
-    any |= undecided[j + q];
-  }
-  return any;
-}
+  double scales[kLanes] = {}, norms[kLanes] = {}, largest[kLanes] = {}, rests[kLanes] = {}, rest_sums[kLanes] = {};
+  float bias[kLanes] = {};
+  RowOfSums row;
 
-bool filter(int64_t n, const RowOfSums& r, float* dst, double* x, double* d, uint32_t* undecided) {
+  ISOBIT_INLINE_MEMBER RestOfRow(int64_t n, const RowOfSums& from, int64_t j) : row(from) {
+    for (int64_t q = 0; q < n; ++q) {
+      for (int s = 0; s < from.moduli; ++s) u[s * kLanes + q] = from.u[s * from.stride + j + q];
+      scales[q] = from.column_scales[j + q];
+      norms[q] = from.column_norms[j + q];
+      largest[q] = from.column_largest[j + q];
+      rest_sums[q] = from.column_rest_sums[j + q];
+      rests[q] = from.column_rests[j + q];
+      if (from.column_bias != nullptr) bias[q] = from.column_bias[j + q];
+    }
+    row.u = u, row.stride = kLanes, row.column_scales = scales;
+    row.column_norms = norms, row.column_largest = largest;
+    row.column_rests = rests, row.column_rest_sums = rest_sums;
+    if (from.column_bias != nullptr) row.column_bias = bias;
+  }
+};
+
+template <int kModuli>
+bool filter(int64_t n, const RowOfSums& r, float* dst, uint32_t* undecided) {
   I32 any = {};
   int64_t j = 0;
   for (; j + kLanes <= n; j += kLanes) {
-    const I32 differ = filter_8(r, j, dst, x, d);
+    const I32 differ = filter_8<kModuli>(r, j, dst + j);
     store(undecided + j, differ);
     any |= differ;
   }
   uint32_t rest = 0;
   for (int lane = 0; lane < kLanes; ++lane) rest |= static_cast<uint32_t>(any[lane]);
-  if (j < n) rest |= filter_rest(n - j, r, j, dst, x, d, undecided);
+  if (j < n) {
+    const RestOfRow copies(n - j, r, j);
+    float out[kLanes];
+    const I32 differ = filter_8<kModuli>(copies.row, 0, out);
+    for (int64_t q = 0; j < n; ++j, ++q) {
+      dst[j] = out[q];
+      undecided[j] = static_cast<uint32_t>(differ[q]);
+      rest |= undecided[j];
+    }
+  }
   return rest != 0;
+}
+
+template <int kModuli>
+void approximate(int64_t n, const RowOfSums& r, double* x, double* d) {
+  for (int64_t j = 0; j < n; j += kLanes) {
+    const int64_t count = n - j < kLanes ? n - j : kLanes;
+    const RestOfRow copies(count, r, j);
+    const Bounded b = approximate_8<kModuli>(copies.row, 0);
+    for (int64_t q = 0; q < count; ++q) x[j + q] = b.x[q], d[j + q] = b.d[q];
+  }
+}
+
+static_assert(kFewestModuli == 10 && kMostModuli == 12);
+
+bool filter_any(int64_t n, const RowOfSums& r, float* dst, uint32_t* undecided) {
+  return r.moduli == 10   ? filter<10>(n, r, dst, undecided)
+         : r.moduli == 11 ? filter<11>(n, r, dst, undecided)
+                          : filter<12>(n, r, dst, undecided);
+}
+
+void approximate_any(int64_t n, const RowOfSums& r, double* x, double* d) {
+  return r.moduli == 10   ? approximate<10>(n, r, x, d)
+         : r.moduli == 11 ? approximate<11>(n, r, x, d)
+                          : approximate<12>(n, r, x, d);
 }
 
 // ---- products of int8 numbers, in pairs of neighbouring terms
@@ -203,7 +356,7 @@ void multiply(const Strip& s, int32_t* sums) {
   }
 }
 
-constexpr Table kTable = {round, residues, reduce, filter, multiply};
+constexpr Table kTable = {arrange, round, enlarge, residues, reduce, filter_any, approximate_any, multiply};
 
 }  // namespace
 

@@ -1,12 +1,7 @@
-// Products of small blocks of int8 numbers: the one thing that integer matrix units do. Internal.
-//
-// Two implementations with the same results to the last bit, the sums being integers without overflow: loops compiled
-// for each instruction set (tables.cpp), on every machine, and the AMX unit of x86 (amx.cpp).
+// How int8 numbers lie for products of small blocks of them: the one thing that integer matrix units do. Internal.
 #pragma once
 
 #include <cstdint>
-
-#include "isobit/kernels/context.h"
 
 namespace isobit::kernels::correct::integer {
 
@@ -24,26 +19,12 @@ struct Strip {
   const int8_t* right = nullptr;
   int64_t panel = 0;  // bytes, of either side
   int64_t steps = 0, blocks = 0;
+  // What had better be in the second cache when this is done.
+  struct Fetch {
+    const int8_t* from = nullptr;
+    int64_t bytes = 0;
+  };
+  Fetch next_left, next_right;
 };
-
-// Of one implementation. A value that never changes.
-struct TileProduct {
-  const char* name;  // "plain", "amx"
-  // sums[1024 q + 32 i + j] = the product of line i of the left side with line 32 q + j of the right side.
-  // REQUIRES 64 * steps <= 131071, so that no sum leaves int32.
-  void (*multiply)(const Strip& strip, int32_t* sums);
-  // Products of elements in a nanosecond and thread, about: for choosing how many moduli are worth it. Reaches no bit.
-  double rate;
-};
-
-// The loops. REQUIRES isa_available(isa).
-TileProduct plain_tiles(Isa isa);
-
-// Whether the CPU has AMX int8 and the operating system lets this process use it, which is asked for at the first call.
-bool amx_is_there();
-// Whether it is there, and a first product of it comes out as it does by the loops: what platforms ask.
-bool amx_available();
-// REQUIRES amx_is_there().
-TileProduct amx_tiles();
 
 }  // namespace isobit::kernels::correct::integer
