@@ -55,7 +55,8 @@ void sum_rows(const KernelContext& ctx, int64_t rows, int64_t n, const float* sr
 }
 
 // Channels with spans up to this long are added side by side; the memory likes it better than span by span.
-constexpr int64_t kMaxFold = reduce::kColumnBlock / 2;
+constexpr int64_t kMaxFold = 128;
+static_assert(kMaxFold <= reduce::kColumnBlock);
 
 // dst[g] = the sum of columns g * fold .. g * fold + fold - 1 of src [rows, groups * fold]. REQUIRES fold <= kMaxFold.
 void sum_folded_columns(const reduce::Table& isa, const float* src, int64_t rows, int64_t row_stride, int64_t groups,
@@ -93,17 +94,19 @@ void sum_folded_columns(const reduce::Table& isa, const float* src, int64_t rows
   }
 }
 
+// Rows that are as far apart as pages are read a page at a time, where that leaves enough blocks for all threads.
 void sum_middle(const KernelContext& ctx, AxisView v, const float* src, float* dst) {
+  constexpr int64_t kNarrow = reduce::kColumnBlock / 4;
   const reduce::Table& isa = reduce::table_of(ctx.isa);
-  const int64_t blocks = (v.inner + reduce::kColumnBlock - 1) / reduce::kColumnBlock;
-  parallel_items(ctx, v.outer * blocks, v.axis * std::min(v.inner, reduce::kColumnBlock),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t i = begin; i < end; ++i) {
-                     const int64_t o = i / blocks, j = i % blocks * reduce::kColumnBlock;
-                     sum_folded_columns(isa, src + o * v.axis * v.inner + j, v.axis, v.inner,
-                                        std::min(reduce::kColumnBlock, v.inner - j), 1, dst + o * v.inner + j);
-                   }
-                 });
+  const int64_t width = v.inner >= 4 * ctx.pool->threads() * reduce::kColumnBlock ? reduce::kColumnBlock : kNarrow;
+  const int64_t blocks = (v.inner + width - 1) / width;
+  parallel_items(ctx, v.outer * blocks, v.axis * std::min(v.inner, width), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t o = i / blocks, j = i % blocks * width;
+      sum_folded_columns(isa, src + o * v.axis * v.inner + j, v.axis, v.inner, std::min(width, v.inner - j), 1,
+                         dst + o * v.inner + j);
+    }
+  });
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct Table {
 };
 
 // Columns handled at once: their float64 totals stay in the first-level cache.
-constexpr int64_t kColumnBlock = 256;
+constexpr int64_t kColumnBlock = 1024;
 constexpr int64_t kColumnChunk = 64;
 constexpr double column_steps(int64_t rows) { return static_cast<double>(kColumnChunk + rows / kColumnChunk + 4); }
 

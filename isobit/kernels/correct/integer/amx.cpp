@@ -27,25 +27,52 @@ bool cpu_has_amx() {
   return (low >> 17 & 3) == 3;
 }
 
-// Whether a product of numbers of all sizes comes out as it does by the loops: a unit that is emulated, or a system
-// that loses the registers, must not get as far as a job.
-bool agrees_with_loops() {
-  constexpr int64_t kSteps = 5, kBlocks = 2;
-  std::vector<int8_t> left(2 * kSteps * kTile), right(2 * kBlocks * kSteps * kTile);
-  uint32_t state = 1;
-  for (std::vector<int8_t>* side : {&left, &right}) {
-    for (int8_t& element : *side) {
-      state = state * 1664525 + 1013904223;
-      element = static_cast<int8_t>(state >> 24);
-    }
+// Numbers of all sizes.
+template <class T>
+std::vector<T> some_numbers(int64_t count, int shift) {
+  std::vector<T> numbers(static_cast<size_t>(count));
+  uint64_t state = 1;
+  for (T& number : numbers) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    number = static_cast<T>(static_cast<int64_t>(state) >> shift);
   }
+  return numbers;
+}
+
+bool product_agrees(const Table& unit, const Table& loops) {
+  constexpr int64_t kSteps = 5, kBlocks = 2;
+  const auto left = some_numbers<int8_t>(2 * kSteps * kTile, 56), right = some_numbers<int8_t>(4 * kSteps * kTile, 56);
   Strip strip;
   strip.left = left.data(), strip.right = right.data();
   strip.panel = kSteps * kTile, strip.steps = kSteps, strip.blocks = kBlocks;
   std::vector<int32_t> found(kBlocks * kBlockSums), expected(found.size());
-  amx_multiply(strip, found.data());
-  table_of(best_isa()).multiply(strip, expected.data());
+  unit.multiply(strip, found.data());
+  loops.multiply(strip, expected.data());
   return found == expected;
+}
+
+bool residues_agree(const Table& unit, const Table& loops) {
+  const Moduli& moduli = moduli_of(kMostModuli);
+  const auto integers = some_numbers<double>(kTile, 17);
+  const auto sums = some_numbers<int32_t>(kBlockSums, 32);
+  std::vector<int8_t> found(kMostModuli * kTile), expected(found.size());
+  unit.residues(integers.data(), moduli, found.data(), kTile);
+  loops.residues(integers.data(), moduli, expected.data(), kTile);
+  for (int s = 0; s < kMostModuli && found == expected; ++s) {
+    for (const bool add : {true, false}) {
+      unit.reduce(sums.data(), moduli, s, add, found.data() + s * kTile, kBlock);
+      loops.reduce(sums.data(), moduli, s, add, expected.data() + s * kTile, kBlock);
+      if (found != expected) return false;
+    }
+  }
+  return found == expected;
+}
+
+// Whether the unit computes what the loops do: one that is emulated, or a system that loses the registers, must not get
+// as far as a job.
+bool agrees_with_loops() {
+  const Table unit = amx_unit().loops, &loops = table_of(best_isa());
+  return product_agrees(unit, loops) && residues_agree(unit, loops);
 }
 
 }  // namespace

@@ -10,8 +10,6 @@
 
 #include <immintrin.h>
 
-#include <algorithm>
-
 namespace isobit::kernels::correct::integer {
 namespace {
 
@@ -50,6 +48,7 @@ inline __m512i modulo(__m512i bits, __m512 p, __m512 inverse) {
   return _mm512_castps_si512(_mm512_fnmadd_ps(quotient, p, shifted));
 }
 
+// As moduli.cpp has it, which must not be asked from here at every tile.
 inline int32_t nearest_to_zero(int64_t v, int p) {
   const auto r = static_cast<int32_t>((v % p + p) % p);
   return 2 * r > p ? r - p : r;

@@ -32,27 +32,48 @@ constexpr int64_t kStripBlocks = 4;  // of columns, multiplied at a time
 // Of choose(): what an output of a modulus costs beside its terms, and one that is put together exactly.
 constexpr double kReduceNanoseconds = 0.5, kExactNanoseconds = 600;
 
-// The part of all outputs that the filter would leave undecided, by a few of them: |x| / 2^24 to |x| / 2^23 lie
-// between two roundings.
-double undecided_share(const std::vector<IntegerSide::Sampled>& rows, const std::vector<IntegerSide::Sampled>& columns,
-                       const Moduli& moduli) {
-  double share = 0;
-  int count = 0;
-  for (const IntegerSide::Sampled& a : rows) {
-    for (const IntegerSide::Sampled& b : columns) {
-      double sum = 0;
-      for (size_t l = 0; l < a.line.size(); ++l) sum += a.line[l] * b.line[l];
-      if (sum == 0) continue;
-      const LineBounds &r = a.bounds, &c = b.bounds;
-      const double d = 0x1.8p-49 * static_cast<double>(moduli.product) * a.unit * b.unit +
-                       std::min(r.rest * c.norm, r.rest_sum * c.largest) +
-                       std::min(r.norm * c.rest, r.largest * c.rest_sum);
-      share += std::min(1.0, 2 * d / (std::fabs(sum) * 0x1p-24));
-      ++count;
+// A few outputs, by which the number of moduli is chosen.
+class SampledOutputs {
+ public:
+  SampledOutputs(const IntegerSide& left, const IntegerSide& right, int64_t k, const correct::Table& loops)
+      : k_(k), rows_(left.sampled(loops)), columns_(right.sampled(loops)) {
+    for (const IntegerSide::Sampled& a : rows_) {
+      for (const IntegerSide::Sampled& b : columns_) {
+        double sum = 0;
+        for (size_t l = 0; l < a.line.size(); ++l) sum += a.line[l] * b.line[l];
+        // Of all terms, as many more of which have random signs.
+        sums_.push_back(std::fabs(sum) * std::sqrt(static_cast<double>(k) / static_cast<double>(a.line.size())));
+      }
     }
   }
-  return count == 0 ? 0 : share / count;
-}
+
+  // The part of them that the filter would leave undecided: |x| / 2^24 to |x| / 2^23 lie between two roundings.
+  double undecided_share(const Moduli& moduli) const {
+    std::vector<Estimate> columns;
+    for (const IntegerSide::Sampled& b : columns_) columns.push_back(estimate_of(b, k_, moduli));
+    double share = 0;
+    int count = 0;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      const Estimate a = estimate_of(rows_[i], k_, moduli);
+      for (size_t j = 0; j < columns.size(); ++j) {
+        const double sum = sums_[i * columns.size() + j];
+        if (sum == 0) continue;
+        const LineBounds &r = a.bounds, &c = columns[j].bounds;
+        const double d = kBoundOfSums * static_cast<double>(moduli.product) * a.unit * columns[j].unit +
+                         std::min(r.rest * c.norm, r.rest_sum * c.largest) +
+                         std::min(r.norm * c.rest, r.largest * c.rest_sum);
+        share += std::min(1.0, 2 * d / (sum * 0x1p-24));
+        ++count;
+      }
+    }
+    return count == 0 ? 0 : share / count;
+  }
+
+ private:
+  int64_t k_;
+  std::vector<IntegerSide::Sampled> rows_, columns_;
+  std::vector<double> sums_;  // magnitudes, row by row
+};
 
 // A modulus that is not the one that sums are put together by.
 Moduli with_a_wrong_modulus(const Moduli& moduli) {
@@ -131,12 +152,11 @@ struct Backend::Work {
 
 int Backend::choose(const CorrectContext& ctx, const Matrices& p) const {
   if (options_.moduli != 0) return options_.moduli;
+  const SampledOutputs outputs(left_, right_, p.k, correct::table_of(ctx.kernel.isa));
   int best = 0;
   double best_cost = std::numeric_limits<double>::infinity();
   for (int count = kFewestModuli; count <= kMostModuli; ++count) {
-    const Moduli& moduli = moduli_of(count);
-    const correct::Table& rows = correct::table_of(ctx.kernel.isa);
-    const double share = undecided_share(left_.sampled(rows, moduli), right_.sampled(rows, moduli), moduli);
+    const double share = outputs.undecided_share(moduli_of(count));
     if (share > kMostUndecided) continue;
     const double cost =
         count * (static_cast<double>(p.k) / unit_.rate + kReduceNanoseconds) + share * kExactNanoseconds;

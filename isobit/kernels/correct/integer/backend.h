@@ -5,11 +5,11 @@
 // each an int8 product of matrices (table.h) summed in int32 over at most kTerms terms, and modulo p beyond. Then
 //     x = f * (M 2^-s) 2^-t,   f = S - rint(S),   S = the sum of u_s / p_s,
 // s and t the exponents of row and column. With u = 2^-53, r and q what rounding took of row and column:
-//   - |P| <= M / 2 (1 - 2^-11), the norms of the integers being at most sqrt(M / 2) (1 - 2^-12): so f is P / M itself
+//   - |P| <= M / 2 (1 - 2^-11), the norms of the integers being at most sqrt(M / 2) (1 - 2^-11): so f is P / M itself
 //     but for the error of S, which is below 2^-48.
-//   - S is the sum of two quotients of integers that are exact, each at most 3, by rounded reciprocals: off by 2 * 3 *
-//   2 u,
-//     and 6 u for their sum, which is at most 6; S - rint(S) is exact. Scaling: two roundings of |x| <= M 2^-(s+t) / 2.
+//   - S is the sum of two quotients of integers that are exact, each at most 3, by rounded reciprocals: off by 12 u,
+//   and
+//     6 u for their sum, which is at most 6; S - rint(S) is exact. Scaling: two roundings of |x| <= M 2^-(s+t) / 2.
 //   - The exact sum is 2^-(s+t) P + sum of r b + sum of (a - r) q. The last two are at most the products of 2-norms,
 //   and
 //     at most the sum of magnitudes of one times the largest of the other: the less of both is taken, since only a few
@@ -17,13 +17,13 @@
 //   - Two more roundings of x, at the bias and at x +- d, each u (M 2^-(s+t) / 2 + |bias|) at most.
 // So |x - exact sum| and the rounding of x +- d are below
 //     d = 24 u M 2^-(s+t) + min(|r|_2 |b|_2, |r|_1 |b|_max) + min(|a|_2 |q|_2, |a|_max |q|_1) + 4 u |bias|,
-// where 21 u are used, all of these are upper bounds with 2^-20 to spare (side.h), and the roundings of d are covered
-// by both.
+// where 20 u and 2 u are used, of either product one factor is an upper bound with 2^-20 to spare (side.h), and the
+// roundings of d are covered by both.
 //
 // Nothing else is known of x: what closer_look.h concludes from a sum's being one of float64 additions holds of none.
 // Where x - d and x + d round apart, the output is put together exactly (exact.h), or, for lines that are not finite or
 // that rounding took much of, evaluated anew from its terms (repair.h). A product of which more than kMostUndecided of
-// the outputs would be so, by a sample of its lines, is left to the float64 product, as is a small one.
+// the outputs would be so, by five lines of either side, is left to the float64 product, as is a small one.
 // Source: the idea of products by residues is that of K. Ozaki, Y. Uchino and T. Imamura, Ozaki scheme II: a
 // GEMM-oriented emulation of floating-point matrix multiplication using an integer modular technique, arXiv 2504.08009;
 // the bound, the reconstruction and the exact decisions are ours.
@@ -52,7 +52,7 @@ struct Options {
 };
 
 // Sizes from which it is taken on a matrix unit: where it was as fast as our own float64 product on one and on two
-// threads (docs/decisions/0045-integer-products.md).
+// threads.
 inline constexpr Options kOnMatrixUnits = {.least_sums = 400, .least_terms = 256};
 
 class Backend {

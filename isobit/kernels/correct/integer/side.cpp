@@ -7,8 +7,8 @@
 namespace isobit::kernels::correct::integer {
 namespace {
 
-// Norms are rounded sums of fewer than 2^31 squares: off by less than 2^-21 of themselves. Those of rounded lines are
-// less than 2^-21 more. Both, and the roundings of what is computed with them.
+// Norms are rounded sums of fewer than 2^32 squares: off by less than 2^-20 of themselves. Those of rounded lines are
+// at most 2^-23 of the bound more (side.h). All these, and the roundings of what is computed with them.
 constexpr double kNormSlack = 1 + 0x1p-19;
 
 // The largest s with norm * 2^s <= most.
@@ -38,31 +38,35 @@ void IntegerSide::take(const CorrectContext& ctx, int64_t first, int64_t last) {
   for (size_t i = 0; i < norms_.size(); ++i) norms_[i] = laid_.norms[i] * kNormSlack;
 }
 
-std::vector<IntegerSide::Sampled> IntegerSide::sampled(const correct::Table& rows, const Moduli& moduli) const {
-  constexpr int64_t kLines = 5, kTerms = 400;
+std::vector<IntegerSide::Sampled> IntegerSide::sampled(const correct::Table& rows) const {
+  constexpr int64_t kLines = 5, kMostTerms = 1 << 14;
+  const int64_t terms = std::min(k_, kMostTerms);
   std::vector<Sampled> lines;
   for (int64_t q = 0; q < kLines; ++q) {
-    const int64_t i = q * (count() - 1) / (kLines - 1);
+    const int64_t i = q * (count() - 1) / (kLines - 1), first = laid_.first + i;
     const double norm = norms_[static_cast<size_t>(i)];
     if (!(norm > 0) || !std::isfinite(norm)) continue;
-    const int exponent = exponent_of(norm, moduli.largest_norm);
-    const double scale = std::ldexp(1.0, exponent), unit = std::ldexp(1.0, -exponent);
-    std::vector<double> line(static_cast<size_t>(k_));
-    laid_.source->fill(rows, laid_.first + i, laid_.first + i + 1, 0, k_, line.data(),
-                       laid_.source->k_contiguous() ? k_ : 1);
-    double squares = 0, magnitudes = 0, largest = 0;
-    int64_t seen = 0;
-    for (int64_t l = 0; l < k_; l += k_ / kTerms + 1, ++seen) {
-      const double y = line[static_cast<size_t>(l)] * scale, rest = y - std::nearbyint(y);
-      squares += rest * rest;
-      magnitudes += std::fabs(rest);
-      largest = std::max(largest, std::fabs(y));
-    }
-    const double share = static_cast<double>(k_) / static_cast<double>(seen);
-    lines.push_back(
-        {std::move(line), {norm, unit * largest, unit * std::sqrt(squares * share), unit * magnitudes * share}, unit});
+    std::vector<double> line(static_cast<size_t>(terms));
+    laid_.source->fill(rows, first, first + 1, 0, terms, line.data(), laid_.source->k_contiguous() ? terms : 1);
+    lines.push_back({std::move(line), norm});
   }
   return lines;
+}
+
+Estimate estimate_of(const IntegerSide::Sampled& sampled, int64_t k, const Moduli& moduli) {
+  constexpr size_t kTerms = 400;
+  const size_t there = sampled.line.size();
+  const int exponent = exponent_of(sampled.norm, moduli.largest_norm);
+  const double scale = std::ldexp(1.0, exponent), unit = std::ldexp(1.0, -exponent);
+  double squares = 0, magnitudes = 0, largest = 0, seen = 0;
+  for (size_t l = 0; l < there; l += there / kTerms + 1, ++seen) {
+    const double y = sampled.line[l] * scale, rest = y - std::nearbyint(y);
+    squares += rest * rest;
+    magnitudes += std::fabs(rest);
+    largest = std::max(largest, std::fabs(y));
+  }
+  const double share = static_cast<double>(k) / seen;
+  return {unit, {sampled.norm, unit * largest, unit * std::sqrt(squares * share), unit * magnitudes * share}};
 }
 
 void IntegerSide::scale(const Moduli& moduli) {
@@ -135,7 +139,11 @@ void IntegerSide::convert(const CorrectContext& ctx, const Table& loops, const M
   if (converted_for_ == moduli.count && l0 == 0 && l1 == k_) return;
   steps_ = (l1 - l0 + kStep - 1) / kStep;
   const int64_t panels = 2 * blocks();
-  memory_.resize(std::max(memory_.size(), static_cast<size_t>(moduli.count * panels * panel() / 64)));
+  const auto chunks = static_cast<size_t>(moduli.count * panels * panel() / 64);
+  if (memory_.size() < chunks) {
+    memory_.clear();  // nothing of it is wanted
+    memory_.resize(chunks);
+  }
   if (l0 == 0) {
     rests_.resize(static_cast<size_t>(panels));
     for (std::vector<Rest>& some : rests_) some.clear();

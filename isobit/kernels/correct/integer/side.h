@@ -1,9 +1,11 @@
 // One side of a product as integers: its lines scaled by powers of two, rounded, and their residues in panels of int8
 // numbers. Internal.
 //
-// Line i is 2^-s_i (A + r): A integers, r what rounding took, exactly. s_i is the largest with |A| <= R, the largest
-// norm that moduli.h allows; |r_l| <= 1/2, so |r| is below 2^-21 |A| for any k < 2^31. The elements that rounding took
-// something of are kept, up to a number for each line: few where a line's range is that of trained values.
+// Line i is 2^-s_i (A + r): A integers, r what rounding took, exactly. s_i is the largest for which the bound on the
+// line's norm, times 2^s_i, is at most R, the largest norm that moduli.h allows; |r_l| <= 1/2, so that |r| is below
+// 2^-23 of that bound for any k < 2^31. The bound may be far above the norm (source.h): then r may be all of the line.
+// The elements that rounding took something of are kept, up to a number for each line: few where a line's range is that
+// of trained values.
 #pragma once
 
 #include <cmath>
@@ -32,14 +34,12 @@ class IntegerSide {
   void start(const Source& source, int64_t k);
   // Lines [first, last): their norms. Nothing where they are the present ones.
   void take(const CorrectContext& ctx, int64_t first, int64_t last);
-  // A few lines whole, and as they would be at this number of moduli: 2^-s, and about its bounds. Without those that
-  // are zero or not finite. REQUIRES take().
+  // The first terms of a few lines, without those that are zero or not finite. REQUIRES take().
   struct Sampled {
     std::vector<double> line;
-    LineBounds bounds;
-    double unit;
+    double norm;
   };
-  std::vector<Sampled> sampled(const correct::Table& rows, const Moduli& moduli) const;
+  std::vector<Sampled> sampled(const correct::Table& rows) const;
   // Chooses the exponents of all lines.
   void scale(const Moduli& moduli);
   // Terms [l0, l1) as residues. In ascending order from l0 = 0.
@@ -98,5 +98,12 @@ class IntegerSide {
   std::vector<std::vector<Rest>> rests_;  // by panel
   std::vector<Chunk> memory_;
 };
+
+// What a line would be at this number of moduli: 2^-s, and about its bounds.
+struct Estimate {
+  double unit;
+  LineBounds bounds;
+};
+Estimate estimate_of(const IntegerSide::Sampled& line, int64_t k, const Moduli& moduli);
 
 }  // namespace isobit::kernels::correct::integer

@@ -162,6 +162,69 @@ TEST(IntegerSteps, RoundingResiduesAndSumsOfEveryInstructionSet) {
   }
 }
 
+// What the filter is told of 37 columns, all made up.
+struct MadeUpRow {
+  static constexpr int64_t kColumns = 37;
+  std::vector<int8_t> u;
+  std::vector<double> scales, norms, largest, rests, rest_sums;
+  std::vector<float> bias;
+  RowOfSums row;
+
+  MadeUpRow(int moduli, bool biased, std::mt19937_64& random) : u(static_cast<size_t>(moduli * kColumns)) {
+    const Moduli& m = moduli_of(moduli);
+    for (int8_t& v : u) v = static_cast<int8_t>(static_cast<int>(random() % 217) - 108);
+    const auto some = [&](std::vector<double>& values, int exponent) {
+      for (int64_t j = 0; j < kColumns; ++j)
+        values.push_back(std::ldexp(1 + static_cast<double>(random() % 1000), exponent));
+    };
+    some(scales, -60), some(norms, 0), some(largest, -3), some(rests, -30), some(rest_sums, -29);
+    for (int64_t j = 0; j < kColumns; ++j) bias.push_back(static_cast<float>(random() % 1000) - 500);
+    norms[3] = INFINITY, rests[5] = NAN;
+    row.moduli = moduli, row.u = u.data(), row.stride = kColumns, row.in_group = m.in_group;
+    for (int g = 0; g < 2; ++g) row.inverse[g] = 1 / m.group[g];
+    row.row_scale = 0x1p-40 * static_cast<double>(m.product);
+    row.column_scales = scales.data(), row.row = {3, 1, 0x1p-28, 0x1p-27};
+    row.column_norms = norms.data(), row.column_largest = largest.data();
+    row.column_rests = rests.data(), row.column_rest_sums = rest_sums.data();
+    row.biased = biased, row.row_bias = 0, row.column_bias = biased ? bias.data() : nullptr;
+  }
+};
+
+// Whatever of it rounds does so alike everywhere.
+TEST(IntegerSteps, TheFilterIsOneOnEveryInstructionSet) {
+  std::mt19937_64 random(6);
+  for (int trial = 0; trial < 60; ++trial) {
+    const int64_t n = 1 + static_cast<int64_t>(random() % MadeUpRow::kColumns);
+    const MadeUpRow made(10 + trial % 3, trial % 2 == 1, random);
+    std::vector<double> x(static_cast<size_t>(n)), d(x), first_x, first_d;
+    std::vector<float> out(x.size()), first_out;
+    std::vector<uint32_t> undecided(x.size()), first_undecided;
+    for (const auto& [name, loops] : all_loops()) {
+      const bool some = loops.filter(n, made.row, out.data(), undecided.data());
+      loops.approximate(n, made.row, x.data(), d.data());
+      EXPECT_EQ(some, std::any_of(undecided.begin(), undecided.end(), [](uint32_t v) { return v != 0; })) << name;
+      for (size_t j = 0; j < x.size(); ++j) {
+        const auto low = static_cast<float>(x[j] - d[j]), high = static_cast<float>(x[j] + d[j]);
+        ASSERT_EQ(undecided[j] == 0, numerics::bits_of(low) == numerics::bits_of(high) && !std::isnan(low)) << name;
+        if (undecided[j] == 0) {
+          ASSERT_EQ(out[j], low) << name;
+        }
+      }
+      if (first_x.empty()) first_x = x, first_d = d, first_out = out, first_undecided = undecided;
+      EXPECT_EQ(0, std::memcmp(x.data(), first_x.data(), x.size() * sizeof(double))) << name;
+      EXPECT_TRUE(std::equal(d.begin(), d.end(), first_d.begin(), [](double a, double b) {
+        return a == b || (std::isnan(a) && std::isnan(b));
+      })) << name;
+      for (size_t j = 0; j < x.size(); ++j) {
+        if (!std::isnan(first_out[j])) {
+          EXPECT_EQ(numerics::bits_of(out[j]), numerics::bits_of(first_out[j])) << name;
+        }
+        EXPECT_EQ(undecided[j] != 0, first_undecided[j] != 0) << name;
+      }
+    }
+  }
+}
+
 void expect_products(const std::string& name, void (*multiply)(const Strip&, int32_t*), int64_t steps, int64_t blocks,
                      bool extreme) {
   std::mt19937_64 random(static_cast<uint64_t>(steps));
@@ -230,7 +293,7 @@ void multiply_registers(int r, int a, int b) {
 #define FETCH(from) static_cast<void>(from)
 #include "isobit/kernels/correct/integer/amx_strip.inc"
 
-// What amx.cpp does with the unit; the instructions themselves only where they are.
+// What amx_loops.cpp does with the unit; the instructions themselves only where they are.
 TEST(IntegerTiles, ArePlainSumsOnAModelOfTheMatrixUnit) {
   expect_products("model", multiply_strip, 1, 1, false);
   expect_products("model", multiply_strip, 3, 3, false);

@@ -1,6 +1,5 @@
-// The inner loops of products by residues. All implementations give the same bits, all arithmetic being that of
-// integers without overflow or of float64 numbers without error, but for the filter's, which follows one order.
-// Internal.
+// The inner loops of products by residues. All implementations give the same bits: their arithmetic is that of integers
+// without overflow or of floating-point numbers without error, but for the filter's, which follows one order. Internal.
 //
 // There is a table for every instruction set (tables.cpp), on every machine, and one of the AMX unit of x86 and the
 // byte instructions beside it (amx.cpp, amx_loops.cpp).
@@ -19,6 +18,9 @@ struct LineBounds {
   double norm = 0, largest = 0;   // 2-norm, and the largest magnitude of an element
   double rest = 0, rest_sum = 0;  // of what rounding to integers took: 2-norm, and the sum of magnitudes
 };
+
+// How far the approximation may be from the integers' product, in units of M 2^-(s+t) (backend.h): 24 * 2^-53.
+inline constexpr double kBoundOfSums = 0x1.8p-49;
 
 // What the filter needs of one row and of its columns [0, n), all of one run of outputs.
 struct RowOfSums {
@@ -94,7 +96,7 @@ Unit plain_unit(Isa isa);
 
 // Whether the CPU has AMX int8 and the operating system lets this process use it, which is asked for at the first call.
 bool amx_is_there();
-// Whether it is there, and a first product of it comes out as it does by the loops: what platforms ask.
+// Whether it is there, and what it first computes comes out as it does by the loops: what platforms ask.
 bool amx_available();
 // REQUIRES amx_is_there().
 Unit amx_unit();

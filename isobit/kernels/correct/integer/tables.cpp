@@ -51,11 +51,10 @@ typedef double F4 __attribute__((vector_size(32)));
 
 // 4 lines by 4 terms, of rows that are lines or terms.
 ISOBIT_INLINE void transpose(F4* v) {
-  typedef int64_t I4 __attribute__((vector_size(32)));
-  const F4 a = __builtin_shuffle(v[0], v[1], I4{0, 4, 2, 6}), b = __builtin_shuffle(v[0], v[1], I4{1, 5, 3, 7});
-  const F4 c = __builtin_shuffle(v[2], v[3], I4{0, 4, 2, 6}), d = __builtin_shuffle(v[2], v[3], I4{1, 5, 3, 7});
-  v[0] = __builtin_shuffle(a, c, I4{0, 1, 4, 5}), v[1] = __builtin_shuffle(b, d, I4{0, 1, 4, 5});
-  v[2] = __builtin_shuffle(a, c, I4{2, 3, 6, 7}), v[3] = __builtin_shuffle(b, d, I4{2, 3, 6, 7});
+  const F4 a = __builtin_shufflevector(v[0], v[1], 0, 4, 2, 6), b = __builtin_shufflevector(v[0], v[1], 1, 5, 3, 7);
+  const F4 c = __builtin_shufflevector(v[2], v[3], 0, 4, 2, 6), d = __builtin_shufflevector(v[2], v[3], 1, 5, 3, 7);
+  v[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5), v[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  v[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7), v[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
 ISOBIT_INLINE F4 scaled(const F4& v, const F4& scale) { return scale != 0 ? v * scale : F4{}; }  // not 0 * infinity
@@ -77,23 +76,34 @@ ISOBIT_INLINE void arrange_whole(const Raw& raw, double* y) {
   }
 }
 
-void arrange(const Raw& raw, bool right, double* y) {
+void arrange_any(const Raw& raw, bool right, double* y) {
+  if (right) {
+    arrange_whole<true>(raw, y);
+  } else {
+    arrange_whole<false>(raw, y);
+  }
+}
+
+// With zeros where there is nothing.
+void arrange_ragged(const Raw& raw, bool right, double* y) {
   double own[kTile] = {}, scales[kPanel] = {};
-  Raw whole = raw;
-  if (raw.lines < kPanel || raw.terms < kStep) {
-    whole.from = own, whole.ld = raw.lines_first ? kStep : kPanel, whole.scales = scales;
-    for (int64_t i = 0; i < raw.lines; ++i) {
-      scales[i] = raw.scales[i];
-      for (int64_t l = 0; l < raw.terms; ++l) {
-        own[raw.lines_first ? kStep * i + l : kPanel * l + i] =
-            raw.from[raw.lines_first ? raw.ld * i + l : raw.ld * l + i];
-      }
+  for (int64_t i = 0; i < raw.lines; ++i) {
+    scales[i] = raw.scales[i];
+    for (int64_t l = 0; l < raw.terms; ++l) {
+      own[raw.lines_first ? kStep * i + l : kPanel * l + i] =
+          raw.from[raw.lines_first ? raw.ld * i + l : raw.ld * l + i];
     }
   }
-  if (right) {
-    arrange_whole<true>(whole, y);
+  Raw whole = raw;
+  whole.from = own, whole.ld = raw.lines_first ? kStep : kPanel, whole.scales = scales;
+  arrange_any(whole, right, y);
+}
+
+void arrange(const Raw& raw, bool right, double* y) {
+  if (raw.lines < kPanel || raw.terms < kStep) {
+    arrange_ragged(raw, right, y);
   } else {
-    arrange_whole<false>(whole, y);
+    arrange_any(raw, right, y);
   }
 }
 
@@ -190,7 +200,7 @@ ISOBIT_INLINE Bounded approximate_8(const RowOfSums& r, int64_t j) {
   const F64 right =
       smaller(load<F64>(r.column_rests + j) * r.row.norm, load<F64>(r.column_rest_sums + j) * r.row.largest);
   F64 x = (sum - rounded(sum)) * scale;
-  F64 d = scale * 0x1.8p-49 + (left + right);
+  F64 d = scale * kBoundOfSums + (left + right);
   if (r.biased) {
     F64 bias = F64{} + r.row_bias;
     if (r.column_bias != nullptr) bias += __builtin_convertvector(load<F32>(r.column_bias + j), F64);
