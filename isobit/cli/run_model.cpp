@@ -217,7 +217,8 @@ void add_run(Commands& commands) {
   c.option("-o,--out", "FOLDER", o->out, "write the outputs there as .npy files");
   add_receipt_options(c, o->receipt);
   c.option("--repeat", "N", o->repeat, "run it N times, check that the bits stay, and say the median time");
-  c.flag("--profile", o->profile, "show where the time goes, by operator and by kernel (of all runs but the first)");
+  c.flag("--profile", o->profile,
+         "show where the time goes, by operator and by kernel (of all runs but the first, if there are several)");
   c.option("--max-tensor", "BYTES", o->max_tensor,
            "refuse a larger tensor, given, drawn or made by a node (default: --max-memory)");
   c.option("--max-trips", "N", o->max_trips, "refuse more trips of all loops of a run together (default: 1048576)");

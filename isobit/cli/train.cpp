@@ -134,6 +134,12 @@ void print(const run::TrainSummary& s, double seconds, const run::TrainRequest& 
                        request.out.string(), request.engagement ? " --engagement ENGAGEMENT" : "", ")"));
 }
 
+Status show(const ProfileReport* profile, Console& console) {
+  if (profile == nullptr) return {};
+  profile->print(console);
+  return profile->write_trace();
+}
+
 }  // namespace
 
 Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& console, const ProfileReport* profile) {
@@ -160,15 +166,13 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
                          "; continue with: isobit train --resume ", request.out.string()));
     console.document(json_text(nlohmann::ordered_json{
         {"finished", false}, {"step", done->step}, {"steps", done->steps}, {"run", request.out.string()}}));
+    ISOBIT_RETURN_IF_ERROR(show(profile, console));
     return kInterrupted;
   }
   const double seconds = monotonic_seconds() - begin;
   console.document(json_text(json_of(*done, seconds, request, profile)));
   print(*done, seconds, request, console);
-  if (profile != nullptr) {
-    profile->print(console);
-    ISOBIT_RETURN_IF_ERROR(profile->write_trace());
-  }
+  ISOBIT_RETURN_IF_ERROR(show(profile, console));
   return kAgreed;
 }
 

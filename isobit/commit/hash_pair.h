@@ -8,11 +8,11 @@
 
 namespace isobit::commit {
 
-// {sha256(first), sha256(second)}. Where the processor has no such instructions (or is none of x86-64) the library
-// hashes one after the other. REQUIRES first.size() == second.size().
 struct TwoDigests {
   Digest first, second;
 };
+// {sha256(first), sha256(second)}. Where the processor has no SHA instructions (or is none of x86-64) the library
+// hashes one after the other. REQUIRES first.size() == second.size().
 TwoDigests sha256_pair(ByteView first, ByteView second);
 
 }  // namespace isobit::commit

@@ -67,8 +67,7 @@ struct ConsistencyProof {
 };
 
 // That several leaves stand at `indices` (strictly increasing, at least one). nodes: the roots of the largest subtrees
-// without an opened leaf, left to right. This is for programs of others that check runs: no command makes or takes
-// one yet, only tests and fuzz targets do.
+// without an opened leaf, left to right.
 struct MultiProof {
   uint64_t size = 0;
   std::vector<uint64_t> indices;

@@ -255,8 +255,12 @@ class KernelsSeen final : public runtime::Observer {
   KernelsSeen(std::vector<ChosenKernel>& chosen, runtime::Observer* next) : chosen_(chosen), next_(next) {}
 
   bool wants_statistics() const override { return next_ != nullptr && next_->wants_statistics(); }
+  bool wants_constants() const override { return next_ == nullptr || next_->wants_constants(); }
   void begin_run(const Graph& graph) override {
     if (next_ != nullptr) next_->begin_run(graph);
+  }
+  void ran_again(size_t index) override {
+    if (next_ != nullptr) next_->ran_again(index);
   }
   Status before_stage(const runtime::NodeRun& run) override {
     return next_ == nullptr ? Status() : next_->before_stage(run);

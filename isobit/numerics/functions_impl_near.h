@@ -1,5 +1,5 @@
 // Values near those of functions.h, for less time: part of functions_impl.h, which says how it is to be used. Unlike
-// there, an fma is used where the machine has one.
+// there, an fma is used where the target of the translation unit has one.
 #pragma once
 
 #include "isobit/numerics/fma.h"

@@ -56,6 +56,8 @@ class Observer {
   virtual ~Observer() = default;
   // Whether kernels are to give out their statistics (graph::statistics_of) as well, which costs time: for a trace.
   virtual bool wants_statistics() const { return false; }
+  // Whether nodes that only move constants are to run in every run of the graph, to be seen, instead of once.
+  virtual bool wants_constants() const { return true; }
   // A run of the graph begins: its feeds lie ready.
   virtual void begin_run(const graph::Graph&) {}
   // What the kernel computed. Not called for views, which compute nothing.

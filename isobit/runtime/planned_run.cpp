@@ -332,7 +332,7 @@ Status PlannedRun::compute_node(Step& step, const PlanStep& planned, const RunOp
 Status PlannedRun::compute(const RunOptions& options) {
   if (options.observer != nullptr) options.observer->begin_run(graph_);
   if (options.stage != nullptr) options.stage->begin_run(graph_);
-  const bool seen = options.observer != nullptr || options.stage != nullptr;
+  const bool seen = (options.observer != nullptr && options.observer->wants_constants()) || options.stage != nullptr;
   once_is_made_ = once_is_made_ && options.stage == nullptr;  // a stage may change it
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (plan_.steps[s].once && once_is_made_ && !seen) continue;

@@ -7,7 +7,7 @@
 namespace isobit::train {
 namespace {
 
-constexpr size_t kPatternsShown = 4;
+constexpr size_t kParametersShown = 4;
 
 // Why no parameter is of group g, counted from 0.
 std::string problem_of(const Job& job, size_t g, std::span<const models::Parameter> parameters) {
@@ -21,8 +21,8 @@ std::string problem_of(const Job& job, size_t g, std::span<const models::Paramet
   }
   const std::string near = nearest_to_glob(match, names);
   if (!near.empty()) return text_of(what, "names no parameter that is trained; did you mean '", near, "'?");
-  const bool more = names.size() > kPatternsShown;
-  names.resize(std::min(names.size(), kPatternsShown));
+  const bool more = names.size() > kParametersShown;
+  names.resize(std::min(names.size(), kParametersShown));
   return text_of(what, "names no parameter that is trained; the network has ", join_some(names, names.size()),
                  more ? " and others" : "");
 }

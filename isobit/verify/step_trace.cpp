@@ -11,7 +11,6 @@ namespace {
 constexpr std::string_view kTraceTag = "isobit.step-trace", kLeafTag = "isobit.trace-value";
 constexpr uint32_t kStepTraceVersion = 1;
 constexpr uint64_t kMaxTraceProof = 1 << 13, kMaxTiles = 4096;
-constexpr size_t kTileHead = 48;  // docs/formats/tensor_root.md
 
 std::vector<commit::Digest> leaves_of(const std::vector<train::TraceEntry>& schema) {
   std::vector<commit::Digest> leaves;
@@ -136,7 +135,7 @@ Expected<ValueOpening::Roots> ValueOpening::roots() const {
   return Roots{schema_digest({in_schema.size, schema}), TraceRoot{job_root, step, {in_trace.size, values}}.digest()};
 }
 
-ByteView elements_of(const OpenedTile& tile) { return ByteView(tile.bytes).subspan(kTileHead); }
+ByteView elements_of(const OpenedTile& tile) { return ByteView(tile.bytes).subspan(commit::kTileHead); }
 
 Bytes encode(const ValueOpening& o) {
   ByteWriter w;

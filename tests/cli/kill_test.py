@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Killed at random steps and resumed: the same roots. With --slow twenty times over the whole digits job."""
+import json
 import os
 import random
 import shutil
@@ -81,6 +82,14 @@ class Interrupted(Case):
         process.send_signal(signal.SIGCONT)
         out, err = process.communicate()
         return process.returncode, out, err
+
+    def test_a_profile_of_what_was_done(self):
+        arguments = [*self.LONG, "--profile", "--trace", "steps.json", "--out", "p"]
+        code, out, err = self.interrupt(arguments, signal.SIGINT)
+        self.assertEqual(code, 130, err)
+        self.assertIn("profile", out)
+        with open(self.path("steps.json")) as f:
+            self.assertIn("traceEvents", json.load(f))
 
     def test_it_says_how_to_go_on(self):
         for how in (signal.SIGINT, signal.SIGTERM):

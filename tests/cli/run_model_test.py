@@ -14,6 +14,9 @@ LAYER = model(graph([node("MatMul", ["x", "w"], ["h"], "product"), node("Add", [
                      node("Relu", ["a"], ["y"], "relu")],
                     [value("x", ["batch", 3])], [value("y", ["batch", 2])],
                     [floats("w", [3, 2], 1, 2, 3, 4, 5, 6), floats("b", [2], -10, 1)]))
+# The same product, whose weights are turned around first: once, since they are constants.
+TURNED = model(graph([node("Transpose", ["v"], ["w"], "turn"), node("MatMul", ["x", "w"], ["y"], "product")],
+                     [value("x", ["batch", 3])], [value("y", ["batch", 2])], [floats("v", [2, 3], 1, 3, 5, 2, 4, 6)]))
 # Rounding matters in these: a softmax over 256 columns, and a sum.
 ROUNDS = model(graph([node("MatMul", ["x", "x"], ["h"], "product"), node("Softmax", ["h"], ["p"], "softmax"),
                       node("ReduceSum", ["h", "axes"], ["s"], "sum")],
@@ -73,6 +76,13 @@ class RunModel(Case):
         self.assertIn("ms a run", text)
         self.assertNotIn("step", text)
         self.fails("run", path, "--profile", "--receipt", self.path("r"), code=2, says=["--profile"])
+
+    def test_what_is_made_once_takes_no_time_in_later_runs(self):
+        path = self.write("turned.onnx", TURNED)
+        for runs, made in (("1", True), ("3", False)):
+            told = self.isobit_json("run", path, "--dim", "batch=2", "--repeat", runs, "--profile")
+            seconds = {n["operator"]: n["seconds"] for n in told["profile"]["nodes"]}
+            self.assertEqual((seconds["Transpose"] > 0, seconds["MatMul"] > 0), (made, True), runs)
 
     def test_inputs_that_do_not_fit_are_refused(self):
         wide = self.write("wide.npy", npy("<f4", [2, 4], bytes(32)))
