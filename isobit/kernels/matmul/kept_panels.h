@@ -11,9 +11,10 @@ namespace isobit::kernels {
 
 // Of one operand of one product, for calls one after another. Nothing is kept of a first call: that may be the only
 // one. The second one that lays out in the same way keeps it, the following ones find it, and one that lays out
-// otherwise (of other data, on other threads) begins anew. It takes as much memory as the operand, which is spare
-// (base/spare_memory.h): where there is none to be had, or where it was needed elsewhere, nothing is kept any more, and
-// products are as without.
+// otherwise (of data elsewhere, on other threads) begins anew. What lies where it lay is taken for the same: only its
+// address is compared. It takes as much memory as the operand, lines rounded up to whole vectors on the right side,
+// which is spare (base/spare_memory.h): where there is none to be had, or where it was needed elsewhere, nothing is
+// kept any more, and products are as without.
 class KeptPanels {
  public:
   // All that decides where an element is laid out.
@@ -33,6 +34,7 @@ class KeptPanels {
     bool filled = false;     // else the call has to lay out everything
   };
 
+  // bytes: what the layout takes, always the same for the same layout. REQUIRES that the last room is closed.
   Room open(const Layout& layout, size_t bytes);
   // filled: whether everything is laid out. For a room with memory, in the end of the call.
   void close(bool filled);
