@@ -88,16 +88,11 @@ using Reference = void (*)(const kernels::MatmulArgs<float>&);
 // What `correct-1` keeps from product to product.
 struct Correct {
   kernels::OrderedProduct product;
-  std::unique_ptr<kernels::correct::integer::Backend> units;
+  std::unique_ptr<kernels::correct::integer::Backend> unit = kernels::correct::integer::open_matrix_unit();
   kernels::correct::Workspace workspace = {};
   kernels::correct::Watch watch = kernels::correct::Watch();
 
-  explicit Correct(const kernels::KernelContext& ctx) : product(ctx) {
-    namespace integer = kernels::correct::integer;
-    if (integer::amx_available()) {
-      units = std::make_unique<integer::Backend>(integer::amx_unit(), integer::kOnMatrixUnits);
-    }
-  }
+  explicit Correct(const kernels::KernelContext& ctx) : product(ctx) {}
 };
 
 void require_reference_bits(const std::string& name, const kernels::MatmulArgs<float>& p, Reference reference,
@@ -150,7 +145,7 @@ std::vector<Contestant> prepare(const std::string& name, const Size& size, const
                                                     .product = &correct->product,
                                                     .workspace = &correct->workspace,
                                                     .watch = &correct->watch,
-                                                    .integer = correct->units.get()},
+                                                    .integer = correct->unit.get()},
                                                    data->args());
       if (!done) bench::end(done.error().message);
     };

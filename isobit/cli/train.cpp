@@ -164,8 +164,10 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
   if (!done->finished) {
     console.note(text_of("stopped after step ", done->step, " of ", done->steps,
                          "; continue with: isobit train --resume ", request.out.string()));
-    console.document(json_text(nlohmann::ordered_json{
-        {"finished", false}, {"step", done->step}, {"steps", done->steps}, {"run", request.out.string()}}));
+    nlohmann::ordered_json document = {
+        {"finished", false}, {"step", done->step}, {"steps", done->steps}, {"run", request.out.string()}};
+    if (profile != nullptr) profile->add_to(document);
+    console.document(json_text(document));
     ISOBIT_RETURN_IF_ERROR(show(profile, console));
     return kInterrupted;
   }

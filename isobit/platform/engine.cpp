@@ -28,8 +28,7 @@ std::unique_ptr<Backend> open_integer(const Platform& platform) {
   if (platform.is_integer()) {
     return std::make_unique<Backend>(platform.core == "amx" ? integer::amx_unit() : integer::plain_unit(platform.isa));
   }
-  if (!platform.is_ordered() || platform.isa != kernels::best_isa() || !integer::amx_available()) return nullptr;
-  return std::make_unique<Backend>(integer::amx_unit(), integer::kOnMatrixUnits);
+  return platform.is_ordered() && platform.isa == kernels::best_isa() ? integer::open_matrix_unit() : nullptr;
 }
 
 double seconds_now() {

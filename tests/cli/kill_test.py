@@ -90,6 +90,10 @@ class Interrupted(Case):
         self.assertIn("profile", out)
         with open(self.path("steps.json")) as f:
             self.assertIn("traceEvents", json.load(f))
+        code, out, err = self.interrupt(["--json", *self.LONG, "--profile", "--out", "j"], signal.SIGINT)
+        self.assertEqual(code, 130, err)
+        told = json.loads(out)
+        self.assertEqual((told["finished"], len(told["profile"]["nodes"]) > 0), (False, True))
 
     def test_it_says_how_to_go_on(self):
         for how in (signal.SIGINT, signal.SIGTERM):

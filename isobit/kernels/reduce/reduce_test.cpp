@@ -17,8 +17,9 @@ using testing::random_values;
 using testing::Values;
 
 constexpr Values kKinds[] = {Values::kUnit, Values::kWide, Values::kSpecial};
-constexpr AxisView kViews[] = {{1, 1, 1},  {3, 0, 2},   {1, 7, 1},    {5, 10, 1},    {2, 33, 3},    {1, 300, 17},
-                               {3, 5, 64}, {2, 70, 70}, {1, 4097, 1}, {130, 129, 1}, {1, 100, 600}, {0, 4, 2}};
+constexpr AxisView kViews[] = {{1, 1, 1},     {3, 0, 2},     {1, 7, 1},   {5, 10, 1},   {2, 33, 3},
+                               {1, 300, 17},  {3, 5, 64},    {2, 70, 70}, {1, 4097, 1}, {130, 129, 1},
+                               {1, 100, 600}, {1, 6, 17000}, {0, 4, 2}};
 
 template <class T>
 class ReduceTest : public ::testing::Test {};

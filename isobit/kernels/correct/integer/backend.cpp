@@ -59,7 +59,7 @@ class SampledOutputs {
         const double sum = sums_[i * columns.size() + j];
         if (sum == 0) continue;
         const LineBounds &r = a.bounds, &c = columns[j].bounds;
-        const double d = kBoundOfSums * static_cast<double>(moduli.product) * a.unit * columns[j].unit +
+        const double d = kBoundOfSums * moduli.size * a.unit * columns[j].unit +
                          std::min(r.rest * c.norm, r.rest_sum * c.largest) +
                          std::min(r.norm * c.rest, r.largest * c.rest_sum);
         share += std::min(1.0, 2 * d / (sum * 0x1p-24));
@@ -135,8 +135,8 @@ struct Backend::Work {
     r.moduli = moduli.count;
     r.u = part.at(i, j), r.stride = part.modulus_stride;
     r.in_group = moduli.in_group;
-    for (size_t g = 0; g < 2; ++g) r.inverse[g] = 1 / moduli.group[g];
-    r.row_scale = static_cast<double>(moduli.product) * left.units()[i];
+    r.inverse = moduli.inverse;
+    r.row_scale = moduli.size * left.units()[i];
     r.column_scales = right.units() + j;
     r.row = left.bounds(i);
     r.column_norms = right.norms() + j, r.column_largest = right.largest() + j;
@@ -226,9 +226,11 @@ void Backend::filter(const Work& w, const Part& part, Collected& own) {
       }
     }
   }
-  for (const int64_t place : w.sample) {
-    const int64_t i = place / w.tile.columns(), j = place % w.tile.columns();
-    if (i < part.i0 || i >= part.i1 || j < part.j0 || j >= part.j1) continue;
+  const int64_t columns = w.tile.columns();
+  for (auto place = std::lower_bound(w.sample.begin(), w.sample.end(), part.i0 * columns);
+       place != w.sample.end() && *place < part.i1 * columns; ++place) {
+    const int64_t i = *place / columns, j = *place % columns;
+    if (j < part.j0 || j >= part.j1) continue;
     double x, d;
     unit_.loops.approximate(1, w.row(*this, part, i, j), &x, &d);
     own.sample.push_back({{w.tile.i0 + i, w.tile.j0 + j, x}, d});
@@ -317,6 +319,10 @@ Status Backend::compute(const CorrectContext& ctx, const Matrices& p, const Tile
   Breaches breaches;
   check_bounded_sample(ctx, p, left_.laid(), right_.laid(), collected.sample, breaches, statistics);
   return breaches.status(p, text_of("integer@", unit_.name), Backing::kBounded);
+}
+
+std::unique_ptr<Backend> open_matrix_unit() {
+  return amx_available() ? std::make_unique<Backend>(amx_unit(), kOnMatrixUnits) : nullptr;
 }
 
 Expected<bool> Backend::run(const CorrectContext& ctx, const Matrices& p, Statistics& statistics) {

@@ -7,13 +7,12 @@
 // s and t the exponents of row and column. With u = 2^-53, r and q what rounding took of row and column:
 //   - |P| <= M / 2 (1 - 2^-11), the norms of the integers being at most sqrt(M / 2) (1 - 2^-11): so f is P / M itself
 //     but for the error of S, which is below 2^-48.
-//   - S is the sum of two quotients of integers that are exact, each at most 3, by rounded reciprocals: off by 12 u,
-//   and
-//     6 u for their sum, which is at most 6; S - rint(S) is exact. Scaling: two roundings of |x| <= M 2^-(s+t) / 2.
-//   - The exact sum is 2^-(s+t) P + sum of r b + sum of (a - r) q. The last two are at most the products of 2-norms,
-//   and
-//     at most the sum of magnitudes of one times the largest of the other: the less of both is taken, since only a few
-//     elements of trained values leave a rest.
+//   - S is the sum of two quotients of integers that are exact, each at most 3, by rounded reciprocals: off by
+//     12 u, and 6 u for their sum, which is at most 6; S - rint(S) is exact. Scaling: two roundings of
+//     |x| <= M 2^-(s+t) / 2.
+//   - The exact sum is 2^-(s+t) P + sum of r b + sum of (a - r) q. The last two are at most the products of
+//     2-norms, and at most the sum of magnitudes of one times the largest of the other: the less of both is taken,
+//     since only a few elements of trained values leave a rest.
 //   - Two more roundings of x, at the bias and at x +- d, each u (M 2^-(s+t) / 2 + |bias|) at most.
 // So |x - exact sum| and the rounding of x +- d are below
 //     d = 24 u M 2^-(s+t) + min(|r|_2 |b|_2, |r|_1 |b|_max) + min(|a|_2 |q|_2, |a|_max |q|_1) + 4 u |bias|,
@@ -30,6 +29,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "isobit/base/status.h"
@@ -92,5 +92,8 @@ class Backend {
   IntegerSide left_{IntegerSide::Which::kLeft}, right_{IntegerSide::Which::kRight};
   std::vector<int8_t> sums_;  // u_s of the tile's outputs, where terms come in several blocks
 };
+
+// The matrix unit of this machine for what is large enough; null where there is none.
+std::unique_ptr<Backend> open_matrix_unit();
 
 }  // namespace isobit::kernels::correct::integer

@@ -46,7 +46,9 @@ Moduli make(int count) {
     m.weighted_digits[at] = digits_of(m.p[at], m.weight[at], 4);
     m.in_group[at] = m.group[s < first ? 0 : 1] / m.p[at];  // exact
   }
-  m.largest_norm = std::sqrt(static_cast<double>(m.product) / 2) * (1 - 0x1p-11);
+  for (int g = 0; g < 2; ++g) m.inverse[g] = 1 / m.group[g];
+  m.size = static_cast<double>(m.product);
+  m.largest_norm = std::sqrt(m.size / 2) * (1 - 0x1p-11);
   return m;
 }
 

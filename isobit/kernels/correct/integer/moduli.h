@@ -31,12 +31,13 @@ struct Moduli {
   // 256^i modulo p_s, i < 6, and 256^i w_s modulo p_s, i < 4; nearest to zero.
   Digits digits[kMostModuli] = {}, weighted_digits[kMostModuli] = {};
   Int128 product = 0;  // M < 2^95
+  double size = 0;     // M, rounded
   // Lines are scaled so that the norms of their integers are at most this: sqrt(M / 2) (1 - 2^-11), rounded.
   double largest_norm = 0;
   // Either group's product is below 2^48, so that the sum of the u_s q / p_s of one group is an integer below 2^50,
   // exact in float64 in whatever order.
-  double group[2] = {};               // q
-  double in_group[kMostModuli] = {};  // q / p_s
+  double group[2] = {}, inverse[2] = {};  // q, and 1 / q
+  double in_group[kMostModuli] = {};      // q / p_s
 };
 
 // REQUIRES kFewestModuli <= count <= kMostModuli.

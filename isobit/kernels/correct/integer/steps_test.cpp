@@ -181,8 +181,7 @@ struct MadeUpRow {
     for (int64_t j = 0; j < kColumns; ++j) bias.push_back(static_cast<float>(random() % 1000) - 500);
     norms[3] = INFINITY, rests[5] = NAN;
     row.moduli = moduli, row.u = u.data(), row.stride = kColumns, row.in_group = m.in_group;
-    for (int g = 0; g < 2; ++g) row.inverse[g] = 1 / m.group[g];
-    row.row_scale = 0x1p-40 * static_cast<double>(m.product);
+    row.inverse = m.inverse, row.row_scale = 0x1p-40 * m.size;
     row.column_scales = scales.data(), row.row = {3, 1, 0x1p-28, 0x1p-27};
     row.column_norms = norms.data(), row.column_largest = largest.data();
     row.column_rests = rests.data(), row.column_rest_sums = rest_sums.data();

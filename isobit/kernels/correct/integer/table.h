@@ -28,7 +28,7 @@ struct RowOfSums {
   const int8_t* u = nullptr;  // u_s of column j: u[s * stride + j]
   int64_t stride = 0;
   const double* in_group = nullptr;       // for each modulus
-  double inverse[2] = {};                 // 1 over the products of the two groups
+  const double* inverse = nullptr;        // 1 over the products of the two groups
   double row_scale = 0;                   // M * 2^-(the row's exponent)
   const double* column_scales = nullptr;  // 2^-(the column's exponent)
   LineBounds row = {};
