@@ -170,6 +170,24 @@ TEST(FunctionValues, NearGeluIsWithinItsError) {
   EXPECT_GT(worst, impl::kGeluNearError / 64);
 }
 
+// As the gradient of GELU takes them: of one float, each rounded in its own way.
+TEST(FunctionValues, NearErfAndExpAreWithinTheirErrors) {
+  double worst_erf = 0, worst_exp = 0;
+  for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 1021) {
+    const float c = f32_from_bits(static_cast<uint32_t>(bits));
+    if (!(std::abs(c) <= 40.0f)) continue;
+    const float z = 0.70710678118654752440f * c, w = -0.5f * (c * c);
+    const impl::ErfAndExp near = impl::erf_and_exp_near(z, w);
+    worst_erf = std::max(worst_erf, std::abs(near.erf - f64_erf(static_cast<double>(z))));
+    const double exact = f64_exp(static_cast<double>(w)), error = std::abs(near.exp - exact);
+    if (error > 0x1p-151) worst_exp = std::max(worst_exp, error / exact);
+  }
+  EXPECT_LT(worst_erf, impl::kErfNearError / 2);
+  EXPECT_GT(worst_erf, impl::kErfNearError / 64);
+  EXPECT_LT(worst_exp, impl::kExpNearError / 2);
+  EXPECT_GT(worst_exp, impl::kExpNearError / 64);
+}
+
 TEST(FunctionValues, SpecialInFloat64) {
   EXPECT_EQ(bits_of(f64_exp(-HUGE_VAL)), bits_of(0.0));
   EXPECT_EQ(f64_exp(HUGE_VAL), HUGE_VAL);

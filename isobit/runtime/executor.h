@@ -58,6 +58,9 @@ class Observer {
   virtual bool wants_statistics() const { return false; }
   // Whether nodes that only move constants are to run in every run of the graph, to be seen, instead of once.
   virtual bool wants_constants() const { return true; }
+  // Whether every value is to be there when its node is seen. Else two nodes may be computed at once: the first then
+  // has the time of both, and what is between them is not there.
+  virtual bool wants_values() const { return true; }
   // A run of the graph begins: its feeds lie ready.
   virtual void begin_run(const graph::Graph&) {}
   // What the kernel computed. Not called for views, which compute nothing.

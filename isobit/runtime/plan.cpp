@@ -56,6 +56,7 @@ class BlockAssignment {
       }
     }
     for (const ValueId o : graph.outputs()) last_use_[at(o)] = PlanBlock::kForever;
+    find_pairs();
   }
 
   Expected<Plan> run() {
@@ -109,6 +110,35 @@ class BlockAssignment {
     std::ranges::sort(ids);
     ids.erase(std::ranges::unique(ids).begin(), ids.end());
     return ids;
+  }
+
+  // Steps whose one output nobody but the next step reads, and that can be computed with it.
+  void find_pairs() {
+    std::vector<int> reads(last_use_.size(), 0);
+    for (const PlanStep& step : plan_.steps) {
+      for (const ValueId i : each_once(step.inputs)) ++reads[at(i)];
+    }
+    for (size_t s = 0; s + 1 < plan_.steps.size(); ++s) {
+      PlanStep &step = plan_.steps[s], &next = plan_.steps[s + 1];
+      if (!step.kernel->bind_pair || step.again || next.again || step.outputs.size() != 1) continue;
+      const ValueId between = step.outputs[0];
+      if (between == kNoValue || reads[at(between)] != 1 || last_use_[at(between)] != static_cast<int64_t>(s) + 1)
+        continue;
+      step.with_next = step.kernel->bind_pair({graph_, graph_.nodes()[step.node]}, {graph_, graph_.nodes()[next.node]});
+      if (!step.with_next) continue;
+      for (const ValueId i : each_once(step.inputs))
+        last_use_[at(i)] = std::max(last_use_[at(i)], last_use_[at(between)]);
+    }
+  }
+
+  // The values that a step needs: of the second of two that may be computed at once, those of the first as well.
+  std::vector<ValueId> needed_by(const PlanStep& step) {
+    std::vector<ValueId> needed = step.inputs;
+    if (step_ > 0) {
+      const PlanStep& before = plan_.steps[static_cast<size_t>(step_ - 1)];
+      if (before.with_next) needed.insert(needed.end(), before.inputs.begin(), before.inputs.end());
+    }
+    return each_once(needed);
   }
 
   bool is_constant(ValueId id) {
@@ -181,7 +211,7 @@ class BlockAssignment {
       if (!step.kernel->is_view) block_of(id).written_over = true;
       join(id);
     }
-    for (const ValueId id : each_once(step.inputs)) {
+    for (const ValueId id : needed_by(step)) {
       if (last_use_[at(id)] == step_) leave(id);
     }
     for (const ValueId id : step.outputs) {

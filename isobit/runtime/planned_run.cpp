@@ -108,7 +108,8 @@ class PlannedRun final : public PreparedRun {
   static bool only_places_hold_it(const Made& made, std::span<const Tensor> outputs);
   void hold(std::span<Tensor> outputs);
   Status compute(const RunOptions& options);
-  Status compute_node(Step& step, const PlanStep& planned, const RunOptions& options);
+  bool computes_pairs(const RunOptions& options) const;
+  Status compute_node(size_t s, const RunOptions& options);
   void hand_out(std::span<Tensor> outputs);
   void release(std::span<Feed> feeds);
   void give_back(std::span<Feed> feeds, std::span<Tensor> outputs);
@@ -320,11 +321,23 @@ void PlannedRun::hold(std::span<Tensor> outputs) {
   for (const Lent& l : lent_) l.value->share_storage(*l.owner);
 }
 
-Status PlannedRun::compute_node(Step& step, const PlanStep& planned, const RunOptions& options) {
+// An arithmetic with inner products of its own computes them, and nobody looks at what is between the two.
+bool PlannedRun::computes_pairs(const RunOptions& options) const {
+  return ctx_.products_f32 == nullptr && options.stage == nullptr &&
+         (options.observer == nullptr || !options.observer->wants_values());
+}
+
+Status PlannedRun::compute_node(size_t s, const RunOptions& options) {
+  Step& step = steps_[s];
+  const PlanStep& planned = plan_.steps[s];
+  const bool pairs = computes_pairs(options), is_done = pairs && s > 0 && plan_.steps[s - 1].with_next;
   const NodePlace at{graph_, planned.node, step.is_view, graph_, step.call.node};
   const auto compute = [&](KernelCall& call) {
-    if (step.is_view) return Status{};
-    return within_memory(around_.ledger, call.node, [&] { return steps_[step.first].run(call); });
+    if (step.is_view || is_done) return Status{};
+    return within_memory(around_.ledger, call.node, [&] {
+      if (pairs && planned.with_next) return planned.with_next(call, steps_[s + 1].call);
+      return steps_[step.first].run(call);
+    });
   };
   return planned.again ? run_node_again(at, step.call, options, compute) : run_node(at, step.call, options, compute);
 }
@@ -336,7 +349,7 @@ Status PlannedRun::compute(const RunOptions& options) {
   once_is_made_ = once_is_made_ && options.stage == nullptr;  // a stage may change it
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (plan_.steps[s].once && once_is_made_ && !seen) continue;
-    ISOBIT_RETURN_IF_ERROR(compute_node(steps_[s], plan_.steps[s], options));
+    ISOBIT_RETURN_IF_ERROR(compute_node(s, options));
   }
   once_is_made_ = options.stage == nullptr;
   return around_.whole ? check_fp_environment(*ctx_.pool) : Status{};

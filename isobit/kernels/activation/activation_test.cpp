@@ -216,26 +216,50 @@ TYPED_TEST(Activation, SpecialValues) {
   }
 }
 
-// The kernels round a near value where that is sure: every 127th float (an error that is believed to be 0 is found at
-// one in four million), or all, against the function itself. In place, so that nothing is left of another one's
-// results.
-TEST(ActivationOfFloats, GeluIsTheCorrectlyRoundedOne) {
+// f(floats, how many): every 127th float (an error that is believed to be 0 is found at one in four million), or all.
+template <class F>
+void over_floats(F f) {
   constexpr int64_t kPart = 1 << 16;
   const uint64_t stride = whole_test() ? 1 : 127, count = ((uint64_t{1} << 32) + stride - 1) / stride;
-  ThreadPool one(1);
-  std::vector<float> src(kPart), expected(kPart), dst(kPart);
-  for (uint64_t begin = 0; begin < count; begin += kPart) {
-    const auto n = static_cast<int64_t>(std::min<uint64_t>(kPart, count - begin));
-    for (int64_t i = 0; i < n; ++i) {
-      src[i] = numerics::f32_from_bits(static_cast<uint32_t>((begin + static_cast<uint64_t>(i)) * stride));
-      expected[i] = numerics::cr_gelu_erf(src[i]);
+  std::vector<float> src(kPart);
+  for (uint64_t begin = 0; begin < count && !::testing::Test::HasFatalFailure(); begin += kPart) {
+    src.resize(std::min<uint64_t>(kPart, count - begin));
+    for (size_t i = 0; i < src.size(); ++i) {
+      src[i] = numerics::f32_from_bits(static_cast<uint32_t>((begin + i) * stride));
     }
-    for (Isa isa : available_isas()) {
-      std::copy_n(src.data(), n, dst.data());
-      gelu(KernelContext{isa, &one}, GeluForm::kErf, n, dst.data(), dst.data());
-      ASSERT_TRUE(same_bits(expected, dst)) << name_of(isa) << ", inputs from " << begin * stride;
-    }
+    f(src);
   }
+}
+
+// The kernels round a near value where that is sure. In place, so that nothing is left of another one's results.
+TEST(ActivationOfFloats, GeluIsTheCorrectlyRoundedOne) {
+  ThreadPool one(1);
+  over_floats([&](const std::vector<float>& src) {
+    std::vector<float> expected;
+    for (const float x : src) expected.push_back(numerics::cr_gelu_erf(x));
+    for (Isa isa : available_isas()) {
+      std::vector<float> dst = src;
+      gelu(KernelContext{isa, &one}, GeluForm::kErf, std::ssize(dst), dst.data(), dst.data());
+      ASSERT_TRUE(same_bits(expected, dst)) << name_of(isa) << ", inputs from " << testing::describe(src[0]);
+    }
+  });
+}
+
+TEST(ActivationOfFloats, GradientOfGeluIsThatOfRoundedFunctions) {
+  ThreadPool one(1);
+  over_floats([&](const std::vector<float>& src) {
+    const std::vector<float> ones(src.size(), 1.0F);
+    const auto gradient = [&](Isa isa) {
+      std::vector<float> dst = src;
+      gelu_grad(KernelContext{isa, &one}, GeluForm::kErf, std::ssize(dst), dst.data(), ones.data(), dst.data());
+      return dst;
+    };
+    const std::vector<float> expected = gradient(Isa::kReference);
+    for (Isa isa : available_isas()) {
+      if (isa == Isa::kReference) continue;
+      ASSERT_TRUE(same_bits(expected, gradient(isa))) << name_of(isa) << ", inputs from " << testing::describe(src[0]);
+    }
+  });
 }
 
 TYPED_TEST(Activation, ReluGradientFromInputOrOutput) {

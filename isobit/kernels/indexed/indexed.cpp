@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <type_traits>
 
 #include "isobit/kernels/reduce/parallel.h"
@@ -59,11 +60,14 @@ void by_row_size(size_t bytes, F&& f) {
   }
 }
 
+// + 0 makes of -0 the +0 that an exact zero is.
+inline float sum_of_two(float a, float b) { return canonical((a + b) + 0.0f); }
+
 template <class T>
 T sum_of(const ScratchVector<T>& terms) {
   const auto n = static_cast<int64_t>(terms.size());
   if constexpr (std::is_same_v<T, float>) {
-    if (n == 2) return canonical((terms[0] + terms[1]) + 0.0f);  // + 0 makes of -0 the +0 that an exact zero is
+    if (n == 2) return sum_of_two(terms[0], terms[1]);
     return numerics::sum_rounded(terms.data(), n);
   } else if constexpr (std::is_same_v<T, double>) {
     return numerics::sum_ordered_f64(terms.data(), n);
@@ -118,6 +122,26 @@ T combined(Combine how, const ScratchVector<T>& terms) {
   }
 }
 
+// One row alone, in one pass.
+void add_one_row(int64_t n, const float* row, float* __restrict dst) {
+  for (int64_t c = 0; c < n; ++c) dst[c] = sum_of_two(dst[c], row[c]);
+}
+
+// `columns` elements of the rows of src for one place, which lie `inner` apart.
+template <class T>
+void combine_columns(Combine how, std::span<const int64_t> rows, const T* src, int64_t inner, int64_t columns, T* dst,
+                     ScratchVector<T>& terms) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (how == Combine::kAdd && rows.size() == 1) return add_one_row(columns, src + rows[0] * inner, dst);
+  }
+  terms.resize(rows.size() + 1);
+  for (int64_t c = 0; c < columns; ++c) {
+    terms[0] = dst[c];
+    for (size_t i = 0; i < rows.size(); ++i) terms[i + 1] = src[rows[i] * inner + c];
+    dst[c] = combined(how, terms);
+  }
+}
+
 }  // namespace
 
 void gather_rows(const KernelContext& ctx, size_t element_size, const RowPlaces& places, const void* src, void* dst) {
@@ -157,23 +181,20 @@ void combine_rows(const KernelContext& ctx, Combine how, const RowPlaces& places
     const int64_t pa = place[static_cast<size_t>(a)], pb = place[static_cast<size_t>(b)];
     return pa != pb ? pa < pb : a < b;
   });
-  parallel_items(ctx, rows, inner, [&](int64_t begin, int64_t end) {
+  // Long rows are cut, too: there may be few.
+  constexpr int64_t kColumns = 4096;
+  const int64_t blocks = (inner + kColumns - 1) / kColumns;
+  parallel_items(ctx, rows * blocks, std::min(inner, kColumns), [&](int64_t begin, int64_t end) {
     ScratchVector<T> terms;
-    // A place belongs to the range in which its first row is.
-    while (begin > 0 && begin < end && at(begin) == at(begin - 1)) ++begin;
-    while (begin < end) {
-      int64_t last = begin + 1;
-      while (last < rows && at(last) == at(begin)) ++last;
-      terms.resize(static_cast<size_t>(last - begin) + 1);
-      T* to = dst + at(begin);
-      for (int64_t c = 0; c < inner; ++c) {
-        terms[0] = to[c];
-        for (int64_t i = begin; i < last; ++i) {
-          terms[static_cast<size_t>(i - begin) + 1] = src[order[static_cast<size_t>(i)] * inner + c];
-        }
-        to[c] = combined(how, terms);
-      }
-      begin = last;
+    for (int64_t item = begin; item < end; ++item) {
+      // A place belongs to the first row for it.
+      const int64_t first = item / blocks, column = item % blocks * kColumns;
+      if (first > 0 && at(first) == at(first - 1)) continue;
+      int64_t last = first + 1;
+      while (last < rows && at(last) == at(first)) ++last;
+      const std::span<const int64_t> those(order.data() + first, static_cast<size_t>(last - first));
+      combine_columns(how, those, src + column, inner, std::min(kColumns, inner - column), dst + at(first) + column,
+                      terms);
     }
   });
 }

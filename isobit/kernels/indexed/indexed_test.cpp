@@ -278,7 +278,8 @@ void check_combine(const std::vector<T>& dst, const std::vector<T>& src, int64_t
 }
 
 TEST(CombineRows, FloatsAgreeWithOneElementAtATime) {
-  const int64_t sizes[][4] = {{1, 1, 1, 1}, {2, 5, 9, 3}, {1, 3, 400, 2}, {1, 40, 7, 1}, {2, 3, 0, 2}};
+  const int64_t sizes[][4] = {{1, 1, 1, 1}, {2, 5, 9, 3},    {1, 3, 400, 2}, {1, 40, 7, 1},
+                              {2, 3, 0, 2}, {1, 3, 1, 9001}, {2, 2, 3, 4097}};
   for (const auto& [outer, axis, count, inner] : sizes) {
     for (Values kind : {Values::kUnit, Values::kWide, Values::kSpecial}) {
       const auto n = static_cast<size_t>(outer * axis * inner), m = static_cast<size_t>(outer * count * inner);

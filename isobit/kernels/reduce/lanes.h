@@ -149,7 +149,7 @@ ISOBIT_INLINE bool decide(double value, double error, double size, float* rounde
   const float low = static_cast<float>(value - error);
   const float high = static_cast<float>(value + error);
   *rounded = low;
-  return low == high && (low != 0.0f || size == 0.0);
+  return (low == high) & ((low != 0.0f) | (size == 0.0));  // no branch: loops over it become vectors
 }
 // Whether float64 sums of these terms are exact, in any order: all are multiples of the unit in the last place of the
 // least (not zero) of them, which is over 2^-24 times it, and no partial sum reaches 2^53 such units. Few terms often
@@ -163,7 +163,7 @@ ISOBIT_INLINE bool decide(Bounded b, float least, float* rounded) {
   const bool known = decide(b.sum, b.size * b.steps * 0x1p-52, b.size, &nearest);
   const bool no_error = exact(b.size, least);
   *rounded = no_error ? static_cast<float>(b.sum) : nearest;
-  return known || no_error;
+  return known | no_error;
 }
 
 ISOBIT_INLINE bool decide(Bounded b, float* rounded) {

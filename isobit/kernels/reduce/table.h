@@ -21,11 +21,16 @@ struct Table {
   int64_t (*round_columns)(int64_t cols, const double* sum, const double* size, const float* least, double steps,
                            float* dst, uint8_t* undecided);
 
+  // `rows` more terms, one after another in memory, of each of n sums of kTermsAtMost or less. The size is in float32:
+  // less than 2^-12 of it is missing then.
+  void (*add_terms)(int64_t n, int64_t rows, const float* x, double* sum, float* size, float* least);
+
   float (*max)(const float* x, int64_t n);
   // Over rows of `cols` columns; best: the largest so far, as keys.
   void (*max_columns)(const float* x, int64_t rows, int64_t row_stride, int64_t cols, int32_t* best, float* dst);
 };
 
+constexpr int64_t kTermsAtMost = 2048;
 // Columns handled at once: their float64 totals stay in the first-level cache.
 constexpr int64_t kColumnBlock = 1024;
 constexpr int64_t kColumnChunk = 64;

@@ -80,13 +80,46 @@ void add_columns(const float* x, int64_t rows, int64_t row_stride, int64_t cols,
 
 int64_t round_columns(int64_t cols, const double* sum_in, const double* size_in, const float* least, double steps,
                       float* __restrict dst, uint8_t* __restrict undecided) {
+  constexpr int64_t kBlock = 64;
+  int32_t open[kBlock];
   int64_t count = 0;
-  for (int64_t j = 0; j < cols; ++j) {
-    const bool ok = decide({sum_in[j], size_in[j], steps}, least[j], &dst[j]);
-    undecided[j] = ok ? 0 : 1;
-    count += ok ? 0 : 1;
+  for (int64_t first = 0; first < cols; first += kBlock) {
+    const int64_t n = cols - first < kBlock ? cols - first : kBlock;
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t c = first + j;
+      open[j] = decide({sum_in[c], size_in[c], steps}, least[c], &dst[c]) ? 0 : 1;
+    }
+    for (int64_t j = 0; j < n; ++j) {
+      undecided[first + j] = static_cast<uint8_t>(open[j]);
+      count += open[j];
+    }
   }
   return count;
+}
+
+template <int kRows>
+ISOBIT_INLINE void add_term_rows(int64_t n, const float* x, double* __restrict sum, float* __restrict size,
+                                 float* __restrict least) {
+  for (int64_t j = 0; j < n; ++j) {
+    double s = sum[j];
+    float a = size[j], m = least[j];
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      const float value = x[r * n + j], magnitude = not_zero_magnitude(value);
+      s += static_cast<double>(value);
+      a += __builtin_fabsf(value);
+      m = magnitude < m ? magnitude : m;
+    }
+    sum[j] = s;
+    size[j] = a;
+    least[j] = m;
+  }
+}
+
+void add_terms(int64_t n, int64_t rows, const float* x, double* sum, float* size, float* least) {
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) add_term_rows<4>(n, x + r * n, sum, size, least);
+  for (; r < rows; ++r) add_term_rows<1>(n, x + r * n, sum, size, least);
 }
 
 float max(const float* x, int64_t n) { return from_order_key(max_key(x, n)); }
@@ -104,7 +137,7 @@ void max_columns(const float* x, int64_t rows, int64_t row_stride, int64_t cols,
   for (int64_t j = 0; j < cols; ++j) dst[j] = from_order_key(best[j]);
 }
 
-constexpr Table kTable = {sum, sum_of_squares, add_columns, round_columns, max, max_columns};
+constexpr Table kTable = {sum, sum_of_squares, add_columns, round_columns, add_terms, max, max_columns};
 
 }  // namespace
 

@@ -58,6 +58,7 @@ class Profiler final : public StepsObserver {
   void begin_step(int64_t step) override;
   void end_step() override;
 
+  bool wants_values() const override { return false; }
   bool wants_constants() const override { return false; }  // an unwatched run does not make them again either
   void begin_run(const graph::Graph& graph) override;
   Status before_stage(const runtime::NodeRun& run) override;

@@ -1,4 +1,3 @@
-#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,7 +59,8 @@ RunKernel gather(const KernelSite& site) {
 
 // Rows of diff_dst, input 1, summed where `places` says; 0 elsewhere.
 Status sum_of_rows(KernelCall& c, const k::RowPlaces& places) {
-  std::memset(c.out().raw(), 0, c.out().bytes());
+  const uint64_t zero = 0;
+  k::fill(c.ctx, element_size(c.out()), c.out().elements(), &zero, c.out().raw());
   return by_float_type(c, 1, [&]<class T>(T) {
     k::combine_rows(c.ctx, k::Combine::kAdd, places, c.in(1).data<T>(), c.out().data<T>());
   });

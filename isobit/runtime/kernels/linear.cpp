@@ -8,6 +8,7 @@
 #include "isobit/graph/ops/windows.h"
 #include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/matmul/kept_panels.h"
+#include "isobit/kernels/matmul/summed.h"
 
 namespace isobit::runtime {
 
@@ -176,6 +177,42 @@ RunKernel matmuls(const KernelSite& site) {
   };
 }
 
+// Whether both operands are stacks as high as the product, and `next` is the sum over that stack alone.
+bool sums_a_stack(const KernelSite& site, const KernelSite& next) {
+  using Dims = std::vector<int64_t>;
+  if (next.node.op != "isobit.SumTo" || site.in(0).dtype != DType::kFloat32) return false;
+  const Dims &a = site.in(0).dims, &b = site.in(1).dims, &stack = site.out().dims, &sum = next.out().dims;
+  if (stack.size() != 3 || a.size() != 3 || b.size() != 3 || a[0] != stack[0] || b[0] != stack[0]) return false;
+  for (const graph::Value* v : {&site.in(0), &site.in(1), &site.out(), &next.out()}) {
+    if (!v->is_static()) return false;
+  }
+  return sum == Dims{stack[1], stack[2]} || sum == Dims{1, stack[1], stack[2]};
+}
+
+RunPair summed_matmuls(const KernelSite& site, const KernelSite& next) {
+  if (!sums_a_stack(site, next)) return {};
+  const k::product::MatmulShape one = product_at(site).matmul;
+  k::MatmulArgs<float> args;
+  args.m = one.m;
+  args.n = one.n;
+  args.k = one.k;
+  args.a_row_stride = one.a_row_stride;
+  args.a_col_stride = one.a_col_stride;
+  args.b_row_stride = one.b_row_stride;
+  args.b_col_stride = one.b_col_stride;
+  args.batch = site.out().dims[0];
+  args.a_batch_stride = one.m * one.k;
+  args.b_batch_stride = one.k * one.n;
+  if (!k::worth_summing(args)) return {};
+  return [args](KernelCall& call, KernelCall& sum) -> Status {
+    k::MatmulArgs<float> here = args;
+    here.a = call.in(0).data<float>();
+    here.b = call.in(1).data<float>();
+    k::sum_of_products(call.ctx, here, sum.out().data<float>());
+    return {};
+  };
+}
+
 RunKernel gemm(const KernelSite& site) {
   return [s = product_at(site).matmul, kept = kept_for(site)](KernelCall& c) {
     return inner_products(c, [&]<class T>(T) {
@@ -196,6 +233,7 @@ RunKernel conv(const KernelSite& site) {
 
 void add_linear_kernels(KernelTable& table) {
   table["MatMul"] = with_parameters(matmuls);
+  table["MatMul"].bind_pair = summed_matmuls;
   table["Gemm"] = with_parameters(gemm);
   table["Conv"] = with_parameters(conv);
   table["isobit.ConvGradSrc"] = with_parameters(conv);

@@ -93,7 +93,8 @@ RunKernel pad_grad(const KernelSite& site) {
       graph::ops::pads_of_axes(site.out().dims.size(), site.attributes().integers("pads", {}), std::nullopt).value();
   return [pads, how = pad_mode(site.attributes().text("mode", ""))](KernelCall& c) -> Status {
     const k::PaddedPlaces places(how, c.out().shape().dims(), pads.before, pads.after);
-    std::memset(c.out().raw(), 0, c.out().bytes());
+    const uint64_t zero = 0;
+    k::fill(c.ctx, size_of(c.out().dtype()), c.out().elements(), &zero, c.out().raw());
     return by_float_type(c, 0, [&]<class T>(T) {
       k::combine_rows(c.ctx, k::Combine::kAdd, places, c.in(0).data<T>(), c.out().data<T>());
     });

@@ -1,0 +1,141 @@
+// Two nodes that are computed at once where nobody looks between them: the bits are those of one after the other.
+#include <gtest/gtest.h>
+
+#include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/kernels/testing.h"
+#include "isobit/runtime/executor.h"
+#include "isobit/runtime/kernel_call.h"
+#include "isobit/runtime/naive_executor_for_test.h"
+#include "isobit/runtime/plan.h"
+
+namespace isobit::runtime {
+namespace {
+
+using graph::Graph;
+using graph::ValueId;
+using Ints = std::vector<int64_t>;
+
+constexpr int64_t kStacked = 64, kTerms = 8, kRows = 128, kColumns = 144;
+
+// relu(x)^T y for each of a stack, summed; then something that could lie where the operands were.
+struct Stack {
+  explicit Stack(const Ints& sum_dims = {kRows, kColumns}, DType dtype = DType::kFloat32) {
+    x = g.add_input("x", dtype, {kStacked, kTerms, kRows});
+    y = g.add_input("y", dtype, {kStacked, kTerms, kColumns});
+    relu = g.emit("Relu", {x}, {}, "relu");
+    products = g.emit("MatMul", {relu, y}, {{"transA", int64_t{1}}, {"transB", int64_t{0}}}, "products");
+    sum = g.emit("isobit.SumTo", {products}, {{"shape", sum_dims}}, "sum");
+    g.add_output(g.emit("Neg", {sum}, {}, "negative"));
+  }
+
+  Executor::Feeds feeds() const {
+    Executor::Feeds all;
+    for (const ValueId id : {x, y}) {
+      Tensor t(g.value(id).dtype, g.value(id).shape());
+      const auto fill = [&]<class T>(T) {
+        const auto n = static_cast<size_t>(t.elements());
+        std::ranges::copy(kernels::testing::random_values<T>(n, kernels::testing::Values::kUnit, 1 + n), t.data<T>());
+      };
+      t.dtype() == DType::kFloat32 ? fill(float{}) : fill(double{});
+      all.emplace_back(id, t);
+    }
+    return all;
+  }
+
+  Graph g;
+  ValueId x, y, relu, products, sum;
+};
+
+// The kernels, but for products and sums that are computed for themselves.
+KernelTable only_pairs() {
+  KernelTable table = kernel_table();
+  for (const char* op : {"MatMul", "isobit.SumTo"}) {
+    Kernel& kernel = table[op];
+    kernel.bind = {};
+    kernel.run = [](KernelCall&) -> Status { return unreadable("computed apart"); };
+  }
+  return table;
+}
+
+class Watcher : public Observer {
+ public:
+  explicit Watcher(bool values) : values_(values) {}
+  bool wants_values() const override { return values_; }
+  Status after_stage(const NodeRun& run) override {
+    seen.push_back(run.node.op);
+    return {};
+  }
+  std::vector<std::string> seen;
+
+ private:
+  bool values_;
+};
+
+const std::vector<std::string> kNodes = {"Relu", "MatMul", "isobit.SumTo", "Neg"};
+
+TEST(Pair, ASumOfAStackOfProductsIsComputedAtOnceToTheSameBits) {
+  for (const Ints& dims : {Ints{kRows, kColumns}, Ints{1, kRows, kColumns}}) {
+    const Stack stack(dims);
+    const KernelTable table = only_pairs();
+    for (const kernels::Isa isa : kernels::available_isas()) {
+      ThreadPool pool(2);
+      const kernels::KernelContext ctx{isa, &pool};
+      const auto apart = testing::run_naively(stack.g, ctx, stack.feeds()).value();
+      Executor executor(stack.g, table), usual(stack.g);
+      Watcher times(false), values(true);
+      for (int run = 0; run < 2; ++run) {
+        const auto at_once = executor.run(ctx, stack.feeds());
+        ASSERT_TRUE(at_once) << at_once.error().message;
+        EXPECT_TRUE(identical((*at_once)[0], apart.at(stack.g.outputs()[0]))) << name_of(isa);
+      }
+      ASSERT_TRUE(executor.run(ctx, stack.feeds(), {.observer = &times}));
+      EXPECT_EQ(times.seen, kNodes);
+      const auto looked_at = usual.run(ctx, stack.feeds(), {.observer = &values}).value();
+      EXPECT_TRUE(identical(looked_at[0], apart.at(stack.g.outputs()[0])));
+      EXPECT_EQ(values.seen, kNodes);
+    }
+  }
+}
+
+// What each of these looks at, or brings, is the product itself.
+TEST(Pair, IsComputedApartWhereSomebodyLooksBetween) {
+  const Stack stack;
+  const KernelTable table = only_pairs();
+  ThreadPool pool(1);
+  Executor executor(stack.g, table);
+  Watcher values(true);
+  const kernels::KernelContext ctx{kernels::best_isa(), &pool};
+  EXPECT_EQ(executor.run(ctx, stack.feeds(), {.observer = &values}).error().message, "computed apart");
+  EXPECT_TRUE(executor.run(ctx, stack.feeds())) << "and at once again afterwards";
+}
+
+bool has_pair(const Graph& g) {
+  const Plan plan = make_plan(g, kernel_table()).value();
+  return std::ranges::any_of(plan.steps, [](const PlanStep& s) { return static_cast<bool>(s.with_next); });
+}
+
+TEST(Pair, IsOneWhereNothingElseReadsTheProducts) {
+  EXPECT_TRUE(has_pair(Stack().g));
+  EXPECT_FALSE(has_pair(Stack({kStacked, 1, kColumns}).g)) << "summed over another axis";
+  EXPECT_FALSE(has_pair(Stack({kColumns}).g)) << "summed over two axes";
+  EXPECT_FALSE(has_pair(Stack({kRows, kColumns}, DType::kFloat64).g));
+  Stack shown;
+  shown.g.add_output(shown.products);
+  EXPECT_FALSE(has_pair(shown.g));
+  Stack read;
+  read.g.add_output(read.g.emit("Neg", {read.products}, {}, "read"));
+  EXPECT_FALSE(has_pair(read.g));
+}
+
+TEST(Pair, KeepsItsOperandsUntilTheSecondNodeIsDone) {
+  const Stack stack;
+  const Plan plan = make_plan(stack.g, kernel_table()).value();
+  const auto block = [&](ValueId id) {
+    return plan.blocks[static_cast<size_t>(plan.block_of[static_cast<size_t>(id)])];
+  };
+  EXPECT_EQ(block(stack.relu).end, 2);
+  EXPECT_EQ(block(stack.y).end, 2);
+}
+
+}  // namespace
+}  // namespace isobit::runtime
