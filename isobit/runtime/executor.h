@@ -42,6 +42,8 @@ struct NodeRun {
   // graph::statistics_of the node as the kernel computed them. Before the stage, and only if they were wanted.
   std::span<const Tensor> statistics = {};
   bool is_view = false;  // output 0 is input 0 under other dimensions
+  // The node that was computed at once with this one, and whose the outputs are (Observer::wants_values); null: none.
+  const graph::Node* second = nullptr;
 
   // Input i; null when it is absent or the kernel has written an output over it.
   const Tensor* input(size_t i) const;
@@ -58,8 +60,8 @@ class Observer {
   virtual bool wants_statistics() const { return false; }
   // Whether nodes that only move constants are to run in every run of the graph, to be seen, instead of once.
   virtual bool wants_constants() const { return true; }
-  // Whether every value is to be there when its node is seen. Else two nodes may be computed at once: the first then
-  // has the time of both, and what is between them is not there.
+  // Whether every value is to be there when its node is seen. Else two nodes may be computed at once, without what is
+  // between them: they are seen as one, the first.
   virtual bool wants_values() const { return true; }
   // A run of the graph begins: its feeds lie ready.
   virtual void begin_run(const graph::Graph&) {}

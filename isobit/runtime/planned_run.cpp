@@ -110,6 +110,7 @@ class PlannedRun final : public PreparedRun {
   Status compute(const RunOptions& options);
   bool computes_pairs(const RunOptions& options) const;
   Status compute_node(size_t s, const RunOptions& options);
+  Status compute_pair(size_t s, Observer* observer);
   void hand_out(std::span<Tensor> outputs);
   void release(std::span<Feed> feeds);
   void give_back(std::span<Feed> feeds, std::span<Tensor> outputs);
@@ -330,26 +331,41 @@ bool PlannedRun::computes_pairs(const RunOptions& options) const {
 Status PlannedRun::compute_node(size_t s, const RunOptions& options) {
   Step& step = steps_[s];
   const PlanStep& planned = plan_.steps[s];
-  const bool pairs = computes_pairs(options), is_done = pairs && s > 0 && plan_.steps[s - 1].with_next;
   const NodePlace at{graph_, planned.node, step.is_view, graph_, step.call.node};
   const auto compute = [&](KernelCall& call) {
-    if (step.is_view || is_done) return Status{};
-    return within_memory(around_.ledger, call.node, [&] {
-      if (pairs && planned.with_next) return planned.with_next(call, steps_[s + 1].call);
-      return steps_[step.first].run(call);
-    });
+    if (step.is_view) return Status{};
+    return within_memory(around_.ledger, call.node, [&] { return steps_[step.first].run(call); });
   };
   return planned.again ? run_node_again(at, step.call, options, compute) : run_node(at, step.call, options, compute);
+}
+
+// Steps s and s + 1.
+Status PlannedRun::compute_pair(size_t s, Observer* observer) {
+  KernelCall &call = steps_[s].call, &second = steps_[s + 1].call;
+  const PlanStep& planned = plan_.steps[s];
+  if (Status done = within_memory(around_.ledger, call.node, [&] { return planned.with_next(call, second); }); !done) {
+    ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx_.pool));
+    return done;
+  }
+  if (observer == nullptr) return {};
+  const NodeRun seen{graph_, planned.node, call.node, ctx_, call.inputs, second.outputs, {}, false, &second.node};
+  ISOBIT_RETURN_IF_ERROR(observer->before_stage(seen));
+  return observer->after_stage(seen);
 }
 
 Status PlannedRun::compute(const RunOptions& options) {
   if (options.observer != nullptr) options.observer->begin_run(graph_);
   if (options.stage != nullptr) options.stage->begin_run(graph_);
   const bool seen = (options.observer != nullptr && options.observer->wants_constants()) || options.stage != nullptr;
+  const bool pairs = computes_pairs(options);
   once_is_made_ = once_is_made_ && options.stage == nullptr;  // a stage may change it
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (plan_.steps[s].once && once_is_made_ && !seen) continue;
-    ISOBIT_RETURN_IF_ERROR(compute_node(s, options));
+    if (pairs && plan_.steps[s].with_next) {
+      ISOBIT_RETURN_IF_ERROR(compute_pair(s++, options.observer));
+    } else {
+      ISOBIT_RETURN_IF_ERROR(compute_node(s, options));
+    }
   }
   once_is_made_ = options.stage == nullptr;
   return around_.whole ? check_fp_environment(*ctx_.pool) : Status{};

@@ -4,6 +4,14 @@
 #include "isobit/graph/op.h"
 
 namespace isobit::lab::profile {
+namespace {
+
+std::string name_of(const runtime::NodeRun& run) {
+  const std::string first = graph::short_name(run.node.op);
+  return run.second == nullptr ? first : first + "+" + graph::short_name(run.second->op);
+}
+
+}  // namespace
 
 Profiler::Profiler(const platform::Platform& platform, platform::Clock clock, size_t most_spans)
     : names_(platform), clock_(std::move(clock)), most_spans_(most_spans) {}
@@ -33,11 +41,11 @@ Status Profiler::before_stage(const runtime::NodeRun& run) {
   if (place < 0) {
     place = static_cast<int64_t>(nodes_.size());
     nodes_.push_back({.index = run.index,
-                      .op = graph::short_name(run.node.op),
+                      .op = name_of(run),
                       .name = run.graph.value(run.node.outputs[0]).name,
                       .kernel = names_.of(run),
                       .is_product = graph::op_of(run.node).is_inner_product(),
-                      .work = work_of(run.graph, run.node)});
+                      .work = work_of(run.graph, run.node, run.second)});
     sums_.kernels.push_back(0);
     sums_.stages.push_back(0);
   }

@@ -21,9 +21,9 @@ int64_t pairs(const graph::Graph& graph, const graph::Node& node) {
 
 }  // namespace
 
-Work work_of(const graph::Graph& graph, const graph::Node& node) {
+Work work_of(const graph::Graph& graph, const graph::Node& node, const graph::Node* second) {
   Work work;
-  for (const auto* ids : {&node.inputs, &node.outputs}) {
+  for (const auto* ids : {&node.inputs, second != nullptr ? &second->outputs : &node.outputs}) {
     for (const graph::ValueId id : *ids) {
       if (id == graph::kNoValue) continue;
       const graph::Value& value = graph.value(id);

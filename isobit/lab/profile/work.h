@@ -16,7 +16,8 @@ struct Work {
   int64_t bytes = 0;
 };
 
-// REQUIRES that the shapes of its inputs and outputs are known (runtime::is_static); else no work is counted.
-Work work_of(const graph::Graph& graph, const graph::Node& node);
+// second: a node that is computed at once with it (runtime::NodeRun); null: none. What is between the two is not moved.
+// REQUIRES that the shapes of inputs and outputs are known (runtime::is_static); else no work is counted.
+Work work_of(const graph::Graph& graph, const graph::Node& node, const graph::Node* second = nullptr);
 
 }  // namespace isobit::lab::profile
