@@ -180,9 +180,10 @@ void gelu_erf_grad(int64_t n, const double* src, const double* diff_dst, double*
   gelu_erf_grad_of_each(n, src, diff_dst, diff_src);
 }
 
+// Without fma the near values take longer than the rounded functions.
 void gelu_erf_grad(int64_t n, const float* src, const float* diff_dst, float* diff_src) {
   int64_t i = 0;
-  for (; i + kBlock <= n; i += kBlock) {
+  for (; ISOBIT_HARDWARE_FMA && i + kBlock <= n; i += kBlock) {
     if (gelu_erf_grad_block(src + i, diff_dst + i, diff_src + i)) continue;
     gelu_erf_grad_of_each(kBlock, src + i, diff_dst + i, diff_src + i);
   }

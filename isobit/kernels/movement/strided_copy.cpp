@@ -151,17 +151,6 @@ void transpose_tile(int64_t rows, int64_t columns, const E* src, int64_t src_ste
   }
 }
 
-// The same over a copy of the tile: lines of src that lie a multiple of a page apart crowd into few sets of the cache,
-// so each is read whole at once.
-template <class E>
-void transpose_tile_aside(int64_t rows, int64_t columns, const E* src, int64_t src_step, E* dst, int64_t dst_step) {
-  alignas(64) E tile[kTile * kTile];
-  for (int64_t c = 0; c < columns; ++c) {
-    std::memcpy(tile + c * kTile, src + c * src_step, static_cast<size_t>(rows) * sizeof(E));
-  }
-  transpose_tile(rows, columns, tile, kTile, dst, dst_step);
-}
-
 // src is contiguous along `row_axis`, dst along the last axis: square tiles, so that each cache line is read and
 // written whole.
 template <class E>
@@ -177,9 +166,8 @@ void transpose_tiles(const KernelContext& ctx, StridedCopy c, size_t row_axis, c
       const Odometer at(c, s / strips);
       const int64_t r = s % strips * kTile;
       for (int64_t column = 0; column < columns; column += kTile) {
-        transpose_tile_aside(std::min(kTile, rows - r), std::min(kTile, columns - column),
-                             src + at.src + r + column * src_step, src_step, dst + at.dst + r * dst_step + column,
-                             dst_step);
+        transpose_tile(std::min(kTile, rows - r), std::min(kTile, columns - column),
+                       src + at.src + r + column * src_step, src_step, dst + at.dst + r * dst_step + column, dst_step);
       }
     }
   });
