@@ -83,7 +83,7 @@ nlohmann::ordered_json nodes_json(const Profile& p) {
     nlohmann::ordered_json node = {{"node", n.index}, {"operator", n.op}, {"value", n.name}};
     node["kernel"] = n.kernel;
     node.update(work_json(n.work));
-    node.update({{"seconds", n.seconds}, {"stage_seconds", n.stage_seconds}});
+    node.update({{"seconds", n.seconds + n.stage_seconds}, {"of_which_stages", n.stage_seconds}});
     all.push_back(std::move(node));
   }
   return all;

@@ -82,4 +82,16 @@ Expected<Digest> read_digest(ByteReader& reader, const char* field) {
   return out;
 }
 
+void write_optional_digest(ByteWriter& writer, const std::optional<Digest>& digest) {
+  writer.boolean(digest.has_value());
+  if (digest) writer.fixed(*digest);
+}
+
+Expected<std::optional<Digest>> read_optional_digest(ByteReader& reader, const char* field) {
+  ISOBIT_TRY(const bool present, reader.boolean(field));
+  if (!present) return std::optional<Digest>();
+  ISOBIT_TRY(const Digest digest, read_digest(reader, field));
+  return std::optional(digest);
+}
+
 }  // namespace isobit::commit

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,5 +46,9 @@ Expected<Digest> digest_from_hex(std::string_view text, std::string_view what);
 
 // Reads 32 bytes.
 Expected<Digest> read_digest(ByteReader& reader, const char* field);
+
+// One that may be absent: whether it is there, then its bytes.
+void write_optional_digest(ByteWriter& writer, const std::optional<Digest>& digest);
+Expected<std::optional<Digest>> read_optional_digest(ByteReader& reader, const char* field);
 
 }  // namespace isobit::commit

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kShownNodeCodecTag = "isobit.shown-node";
 constexpr uint32_t kShownNodeCodecVersion = 1;
-constexpr uint64_t kMaxNodePart = 1 << 20, kMaxNodeName = 1 << 16;
+constexpr uint64_t kMaxNodePart = 1 << 20, kMaxShownName = 1 << 16, kMaxShownPath = 1 << 16;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void write(ByteWriter& w, const ShownConstant& c) {
 
 Expected<ShownConstant> read_constant(ByteReader& r) {
   ShownConstant c;
-  ISOBIT_TRY(c.identity.name, r.text("name of a constant", kMaxNodeName));
+  ISOBIT_TRY(c.identity.name, r.text("name of a constant", kMaxShownName));
   ISOBIT_TRY(verify::TensorType type, verify::read_tensor_type(r));
   c.identity.dtype = type.dtype;
   c.identity.dims = std::move(type.dims);
@@ -102,13 +102,13 @@ Expected<ShownNode> decode_shown_node(ByteView data, const std::string& what) {
     ISOBIT_TRY(const int64_t id, r.i64("value"));
     ShownFrozen one;
     ISOBIT_TRY(one.tensor_root, commit::read_digest(r, "tensor root"));
-    ISOBIT_TRY(const ByteView proof, r.bytes("path", kMaxNodeName));
+    ISOBIT_TRY(const ByteView proof, r.bytes("path", kMaxShownPath));
     ISOBIT_TRY(one.inclusion, commit::decode_inclusion_proof(proof, what + ", path"));
     ISOBIT_RETURN_IF_ERROR(insert_next(r, shown.frozen, id, std::move(one)));
   }
   ISOBIT_TRY(const uint64_t tensors, r.u64("tensors"));
   for (uint64_t i = 0; i < tensors; ++i) {
-    ISOBIT_TRY(std::string name, r.text("attribute", kMaxNodeName));
+    ISOBIT_TRY(std::string name, r.text("attribute", kMaxShownName));
     ISOBIT_TRY(ShownConstant tensor, read_constant(r));
     ISOBIT_RETURN_IF_ERROR(insert_next(r, shown.tensors, std::move(name), std::move(tensor)));
   }

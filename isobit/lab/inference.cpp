@@ -255,6 +255,7 @@ class KernelsSeen final : public runtime::Observer {
   KernelsSeen(std::vector<ChosenKernel>& chosen, runtime::Observer* next) : chosen_(chosen), next_(next) {}
 
   bool wants_statistics() const override { return next_ != nullptr && next_->wants_statistics(); }
+  bool wants_values() const override { return next_ != nullptr && next_->wants_values(); }
   bool wants_constants() const override { return next_ == nullptr || next_->wants_constants(); }
   void begin_run(const Graph& graph) override {
     if (next_ != nullptr) next_->begin_run(graph);

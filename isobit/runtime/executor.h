@@ -1,4 +1,5 @@
-// Runs a graph on a platform, one operator after another, and lets observers see every operator's outputs.
+// Runs a graph on a platform, one operator after another, and lets observers see every operator's outputs (two that are
+// computed at once as one, for observers that want no values).
 //
 // There is one executor. Where every value lies is planned once (plan.h): an operator that may work in place does so
 // when its operand is not needed again, and values that are never needed at the same time share memory, so that a
@@ -42,7 +43,8 @@ struct NodeRun {
   // graph::statistics_of the node as the kernel computed them. Before the stage, and only if they were wanted.
   std::span<const Tensor> statistics = {};
   bool is_view = false;  // output 0 is input 0 under other dimensions
-  // The node that was computed at once with this one, and whose the outputs are (Observer::wants_values); null: none.
+  // The next node, computed at once with this one: inputs are of `node`, outputs of `second` (Observer::wants_values).
+  // Null: none.
   const graph::Node* second = nullptr;
 
   // Input i; null when it is absent or the kernel has written an output over it.
@@ -50,9 +52,11 @@ struct NodeRun {
 };
 
 // The call of a node that has run, with copies of its outputs: for who wants to try what a stage would make of them.
+// REQUIRES no second node.
 KernelCall detached(const NodeRun& run);
 
-// Sees every node in the order of the graph and changes nothing. An error ends the run.
+// Sees every node in the order of the graph and changes nothing; without wants_values, of two nodes that were computed
+// at once the first alone. An error ends the run.
 class Observer {
  public:
   virtual ~Observer() = default;

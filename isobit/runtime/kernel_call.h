@@ -55,7 +55,8 @@ struct KernelSite {
 };
 
 using RunKernel = std::function<Status(KernelCall&)>;
-// Two nodes in one: fills the outputs of `next` from the inputs of `call`, whose output is left as it is.
+// Two nodes in one: fills the outputs of `next` from the inputs of `call`. What is between the two is not made, and the
+// output of `call` not touched.
 using RunPair = std::function<Status(KernelCall& call, KernelCall& next)>;
 // One tensor for each output at least; those of absent ones are not looked at.
 using MakeOutputs = std::function<Expected<std::vector<Tensor>>(const KernelCall&)>;
@@ -75,7 +76,7 @@ struct Kernel {
   // Of an operator that runs graphs, in place of all of these: it computes and brings its outputs itself.
   std::function<MakeOutputs(const KernelSite&)> bind_making = {};
   // How this node and the next one, which alone reads its one output, are computed at once; empty where they are not.
-  // Not used where the context brings inner products.
+  // Not used where the context brings inner products, under a stage, or where an observer wants values.
   std::function<RunPair(const KernelSite& site, const KernelSite& next)> bind_pair = {};
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/testing.h"
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/kernel_call.h"
@@ -97,16 +98,68 @@ TEST(Pair, ASumOfAStackOfProductsIsComputedAtOnceToTheSameBits) {
   }
 }
 
-// What each of these looks at, or brings, is the product itself.
+class Idle final : public Stage {
+ public:
+  Status apply(size_t, KernelCall&) override { return {}; }
+  Status apply_again(size_t, KernelCall&) override { return {}; }
+};
+
+class WithStatistics final : public Observer {
+ public:
+  bool wants_values() const override { return false; }
+  bool wants_statistics() const override { return true; }
+};
+
+// Of an arithmetic that computes its products itself: never asked here.
+class Products final : public kernels::InnerProducts<float> {
+ public:
+  Status matmul(const kernels::MatmulArgs<float>&) override { return {}; }
+  Status conv_forward(const kernels::ConvShape&, const float*, const float*, const float*, float*) override {
+    return {};
+  }
+  Status conv_grad_src(const kernels::ConvShape&, const float*, const float*, float*) override { return {}; }
+  Status conv_grad_weights(const kernels::ConvShape&, const float*, const float*, float*) override { return {}; }
+};
+
+// An observer of values or statistics, a stage, or products of an arithmetic's own.
 TEST(Pair, IsComputedApartWhereSomebodyLooksBetween) {
   const Stack stack;
   const KernelTable table = only_pairs();
   ThreadPool pool(1);
   Executor executor(stack.g, table);
   Watcher values(true);
+  WithStatistics statistics;
+  Idle stage;
+  Products products;
+  kernels::KernelContext ctx{kernels::best_isa(), &pool};
+  const auto run = [&](RunOptions options) { return executor.run(ctx, stack.feeds(), options); };
+  EXPECT_EQ(run({.observer = &values}).error().message, "computed apart");
+  EXPECT_EQ(run({.observer = &statistics}).error().message, "computed apart");
+  EXPECT_EQ(run({.stage = &stage}).error().message, "computed apart");
+  EXPECT_TRUE(run({})) << "and at once again afterwards";
+  ctx.products_f32 = &products;
+  EXPECT_EQ(run({}).error().message, "computed apart");
+}
+
+// What the two lay out together finds no room, and each of them does: no error.
+TEST(Pair, IsComputedApartWhereMemoryIsShort) {
+  const Stack stack;
+  KernelTable table = kernel_table();
+  int tried = 0;
+  table["MatMul"].bind_pair = [&](const KernelSite&, const KernelSite& next) -> RunPair {
+    if (next.node.op != "isobit.SumTo") return {};
+    return [&](KernelCall&, KernelCall&) -> Status {
+      ++tried;
+      throw std::bad_alloc();
+    };
+  };
+  ThreadPool pool(1);
   const kernels::KernelContext ctx{kernels::best_isa(), &pool};
-  EXPECT_EQ(executor.run(ctx, stack.feeds(), {.observer = &values}).error().message, "computed apart");
-  EXPECT_TRUE(executor.run(ctx, stack.feeds())) << "and at once again afterwards";
+  Executor executor(stack.g, table), usual(stack.g);
+  const auto apart = executor.run(ctx, stack.feeds());
+  ASSERT_TRUE(apart);
+  EXPECT_EQ(tried, 1);
+  EXPECT_TRUE(identical((*apart)[0], usual.run(ctx, stack.feeds()).value()[0]));
 }
 
 bool has_pair(const Graph& g) {

@@ -112,22 +112,24 @@ class BlockAssignment {
     return ids;
   }
 
-  // Steps whose one output nobody but the next step reads, and that can be computed with it.
+  // Steps whose one output nobody but the next step reads, and that can be computed with it; none of a node that runs
+  // again, whose observers know it by itself.
   void find_pairs() {
     std::vector<int> reads(last_use_.size(), 0);
+    std::vector<bool> runs_again(graph_.nodes().size(), false);
     for (const PlanStep& step : plan_.steps) {
       for (const ValueId i : each_once(step.inputs)) ++reads[at(i)];
+      if (step.again) runs_again[step.node] = true;
     }
     for (size_t s = 0; s + 1 < plan_.steps.size(); ++s) {
       PlanStep &step = plan_.steps[s], &next = plan_.steps[s + 1];
-      if (!step.kernel->bind_pair || step.again || next.again || step.outputs.size() != 1) continue;
-      const ValueId between = step.outputs[0];
-      if (between == kNoValue || reads[at(between)] != 1 || last_use_[at(between)] != static_cast<int64_t>(s) + 1)
-        continue;
+      if (!step.kernel->bind_pair || runs_again[step.node] || runs_again[next.node]) continue;
+      if (step.outputs.size() != 1 || step.outputs[0] == kNoValue || (s > 0 && plan_.steps[s - 1].with_next)) continue;
+      const auto between = at(step.outputs[0]);
+      if (reads[between] != 1 || last_use_[between] != static_cast<int64_t>(s) + 1) continue;
       step.with_next = step.kernel->bind_pair({graph_, graph_.nodes()[step.node]}, {graph_, graph_.nodes()[next.node]});
       if (!step.with_next) continue;
-      for (const ValueId i : each_once(step.inputs))
-        last_use_[at(i)] = std::max(last_use_[at(i)], last_use_[at(between)]);
+      for (const ValueId i : each_once(step.inputs)) last_use_[at(i)] = std::max(last_use_[at(i)], last_use_[between]);
     }
   }
 

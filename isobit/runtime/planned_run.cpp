@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <new>
 
+#include "isobit/base/scratch.h"
 #include "isobit/base/text.h"
 #include "isobit/runtime/plan.h"
 #include "isobit/runtime/prepared_run.h"
@@ -110,6 +112,7 @@ class PlannedRun final : public PreparedRun {
   Status compute(const RunOptions& options);
   bool computes_pairs(const RunOptions& options) const;
   Status compute_node(size_t s, const RunOptions& options);
+  Status run_pair(size_t s);
   Status compute_pair(size_t s, Observer* observer);
   void hand_out(std::span<Tensor> outputs);
   void release(std::span<Feed> feeds);
@@ -325,7 +328,7 @@ void PlannedRun::hold(std::span<Tensor> outputs) {
 // An arithmetic with inner products of its own computes them, and nobody looks at what is between the two.
 bool PlannedRun::computes_pairs(const RunOptions& options) const {
   return ctx_.products_f32 == nullptr && options.stage == nullptr &&
-         (options.observer == nullptr || !options.observer->wants_values());
+         (options.observer == nullptr || !(options.observer->wants_values() || options.observer->wants_statistics()));
 }
 
 Status PlannedRun::compute_node(size_t s, const RunOptions& options) {
@@ -339,11 +342,22 @@ Status PlannedRun::compute_node(size_t s, const RunOptions& options) {
   return planned.again ? run_node_again(at, step.call, options, compute) : run_node(at, step.call, options, compute);
 }
 
-// Steps s and s + 1.
+// Steps s and s + 1 at once; one after the other where there is no memory for what that lays out.
+Status PlannedRun::run_pair(size_t s) {
+  KernelCall &call = steps_[s].call, &second = steps_[s + 1].call;
+  try {
+    return plan_.steps[s].with_next(call, second);
+  } catch (const std::bad_alloc&) {
+    scratch::trim();
+  }
+  ISOBIT_RETURN_IF_ERROR(steps_[s].run(call));
+  return steps_[s + 1].run(second);
+}
+
 Status PlannedRun::compute_pair(size_t s, Observer* observer) {
   KernelCall &call = steps_[s].call, &second = steps_[s + 1].call;
   const PlanStep& planned = plan_.steps[s];
-  if (Status done = within_memory(around_.ledger, call.node, [&] { return planned.with_next(call, second); }); !done) {
+  if (Status done = within_memory(around_.ledger, call.node, [&] { return run_pair(s); }); !done) {
     ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx_.pool));
     return done;
   }

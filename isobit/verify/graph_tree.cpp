@@ -13,7 +13,7 @@ using graph::ValueId;
 
 constexpr std::string_view kRootTag = "isobit.graph", kHeadTag = "isobit.graph-head", kNodeTag = "isobit.graph-node",
                            kProofTag = "isobit.graph-node-proof";
-constexpr uint32_t kRootVersion = 2, kNodeVersion = 1;
+constexpr uint32_t kRootVersion = 2, kNodeVersion = 1, kHeadVersion = 1, kProofVersion = 1;
 constexpr uint64_t kMaxNodeBytes = uint64_t{1} << 20;
 constexpr uint64_t kMaxNodeProof = 1 << 13;
 
@@ -246,7 +246,7 @@ Expected<GraphHead> decode_graph_head(ByteView data, const std::string& what) {
   return head;
 }
 
-commit::Digest digest_of(const GraphHead& head) { return commit::tagged_hash(kHeadTag, kNodeVersion, encode(head)); }
+commit::Digest digest_of(const GraphHead& head) { return commit::tagged_hash(kHeadTag, kHeadVersion, encode(head)); }
 
 GraphTree::GraphTree(const Graph& graph, ThreadPool& pool) : head_(head_of(graph, pool)) {
   for (uint64_t i = 0; i < graph.nodes().size(); ++i) {
@@ -286,7 +286,7 @@ Status verify_graph_node(const GraphNodeProof& proof, const commit::Digest& root
 
 Bytes encode(const GraphNodeProof& proof) {
   ByteWriter writer;
-  write_frame(writer, kProofTag, kNodeVersion);
+  write_frame(writer, kProofTag, kProofVersion);
   writer.fixed(proof.head);
   writer.bytes(encode(proof.node));
   writer.bytes(commit::encode(proof.inclusion));
@@ -295,7 +295,7 @@ Bytes encode(const GraphNodeProof& proof) {
 
 Expected<GraphNodeProof> decode_graph_node_proof(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kProofTag, kNodeVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kProofTag, kProofVersion));
   GraphNodeProof proof;
   ISOBIT_TRY(proof.head, commit::read_digest(reader, "head"));
   ISOBIT_TRY(const ByteView node, reader.bytes("node", kMaxNodeBytes));

@@ -13,18 +13,6 @@ constexpr std::string_view kVersions =
 constexpr std::string_view kJobPartsTag = "isobit.job-root-parts";
 constexpr uint32_t kJobPartsVersion = 1;
 
-void write_optional(ByteWriter& w, const std::optional<commit::Digest>& digest) {
-  w.boolean(digest.has_value());
-  if (digest) w.fixed(*digest);
-}
-
-Expected<std::optional<commit::Digest>> read_optional(ByteReader& r, const char* field) {
-  ISOBIT_TRY(const bool present, r.boolean(field));
-  if (!present) return std::optional<commit::Digest>();
-  ISOBIT_TRY(const commit::Digest digest, commit::read_digest(r, field));
-  return std::optional(digest);
-}
-
 }  // namespace
 
 commit::Digest job_root(const JobRootParts& parts) {
@@ -64,8 +52,8 @@ Bytes encode(const JobRootParts& parts) {
   w.u64(parts.test_samples);
   w.fixed(parts.step_graph);
   w.fixed(parts.eval_graph);
-  write_optional(w, parts.graphs_scored);
-  write_optional(w, parts.trace_schema);
+  commit::write_optional_digest(w, parts.graphs_scored);
+  commit::write_optional_digest(w, parts.trace_schema);
   w.fixed(parts.initial_state);
   w.boolean(parts.frozen.has_value());
   if (parts.frozen) {
@@ -85,8 +73,8 @@ Expected<JobRootParts> decode_job_root_parts(ByteView data, const std::string& w
   ISOBIT_TRY(parts.test_samples, r.u64("dataset.test"));
   ISOBIT_TRY(parts.step_graph, commit::read_digest(r, "graph.step"));
   ISOBIT_TRY(parts.eval_graph, commit::read_digest(r, "graph.eval"));
-  ISOBIT_TRY(parts.graphs_scored, read_optional(r, "graph.scored"));
-  ISOBIT_TRY(parts.trace_schema, read_optional(r, "trace"));
+  ISOBIT_TRY(parts.graphs_scored, commit::read_optional_digest(r, "graph.scored"));
+  ISOBIT_TRY(parts.trace_schema, commit::read_optional_digest(r, "trace"));
   ISOBIT_TRY(parts.initial_state, commit::read_digest(r, "state.initial"));
   ISOBIT_TRY(const bool frozen, r.boolean("frozen"));
   if (frozen) {

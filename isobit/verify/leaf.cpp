@@ -17,11 +17,6 @@ void write_loss(ByteWriter& writer, const LossBits& loss) {
   writer.u64(loss.bits);
 }
 
-void write_optional(ByteWriter& writer, const std::optional<commit::Digest>& digest) {
-  writer.boolean(digest.has_value());
-  if (digest) writer.fixed(*digest);
-}
-
 Expected<LossBits> read_loss(ByteReader& reader, const TranscriptRules& rules) {
   ISOBIT_TRY(const uint8_t dtype, reader.u8("loss dtype"));
   if (dtype != static_cast<uint8_t>(rules.loss_dtype)) {
@@ -93,8 +88,8 @@ Bytes encode(const Leaf& leaf) {
     writer.u64(step->step);
     writer.fixed(step->batch);
     write_loss(writer, step->loss);
-    write_optional(writer, step->log_segment);
-    write_optional(writer, step->state_root);
+    commit::write_optional_digest(writer, step->log_segment);
+    commit::write_optional_digest(writer, step->state_root);
   } else {
     const auto& final = std::get<FinalLeaf>(leaf);
     writer.u8(static_cast<uint8_t>(Kind::kFinal));

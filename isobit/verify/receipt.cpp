@@ -17,18 +17,6 @@ constexpr std::string_view kComputationTag = "isobit.computation", kSignedTag = 
 constexpr uint32_t kReceiptVersion = 1;
 constexpr uint64_t kMaxArithmetic = 64, kMaxMadeBy = 100;
 
-void write(ByteWriter& w, const std::optional<commit::Digest>& digest) {
-  w.boolean(digest.has_value());
-  if (digest) w.fixed(*digest);
-}
-
-Expected<std::optional<commit::Digest>> read_optional_digest(ByteReader& r, const char* field) {
-  ISOBIT_TRY(const bool there, r.boolean(field));
-  if (!there) return std::nullopt;
-  ISOBIT_TRY(const commit::Digest digest, commit::read_digest(r, field));
-  return digest;
-}
-
 // Without the name.
 void write_value(ByteWriter& w, const ReceiptTensor& t) {
   write_tensor_type(w, t.dtype, t.dims);
@@ -53,7 +41,7 @@ Expected<uint64_t> read_count(ByteReader& r, const char* field) {
 void write_computation(ByteWriter& w, const Computation& c) {
   w.fixed(c.files);
   w.fixed(c.graph);
-  write(w, c.schema);
+  commit::write_optional_digest(w, c.schema);
   w.text(c.arithmetic);
   w.u64(c.inputs.size());
   for (const ReceiptTensor& t : c.inputs) {
@@ -68,7 +56,7 @@ Expected<Computation> read_computation(ByteReader& r) {
   Computation c;
   ISOBIT_TRY(c.files, commit::read_digest(r, "files"));
   ISOBIT_TRY(c.graph, commit::read_digest(r, "graph"));
-  ISOBIT_TRY(c.schema, read_optional_digest(r, "schema"));
+  ISOBIT_TRY(c.schema, commit::read_optional_digest(r, "schema"));
   ISOBIT_TRY(c.arithmetic, r.text("arithmetic", kMaxArithmetic));
   ISOBIT_TRY(const uint64_t inputs, read_count(r, "inputs"));
   std::set<std::string> names;
@@ -91,7 +79,7 @@ Expected<Computation> read_computation(ByteReader& r) {
 void write_claim(ByteWriter& w, const InferenceReceipt& receipt) {
   write_computation(w, receipt.of);
   for (const ReceiptTensor& t : receipt.outputs) write_value(w, t);
-  write(w, receipt.trace);
+  commit::write_optional_digest(w, receipt.trace);
   w.bytes(receipt.challenge);
   w.text(receipt.made_by);
   w.fixed(receipt.server.bytes);
@@ -168,7 +156,7 @@ Expected<InferenceReceipt> decode_receipt(ByteView data, const std::string& what
     t.name = name;
     receipt.outputs.push_back(std::move(t));
   }
-  ISOBIT_TRY(receipt.trace, read_optional_digest(r, "trace"));
+  ISOBIT_TRY(receipt.trace, commit::read_optional_digest(r, "trace"));
   if (receipt.trace && !receipt.of.schema) return r.fail("trace", "is of values that have no schema");
   ISOBIT_TRY(const ByteView challenge, r.bytes("challenge", kMaxChallenge));
   if (challenge.size() < kMinChallenge) {

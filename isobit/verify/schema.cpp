@@ -8,7 +8,7 @@ namespace isobit::verify {
 namespace {
 
 constexpr std::string_view kSchemaTag = "isobit.trace-schema", kEntryTag = "isobit.trace-entry";
-constexpr uint32_t kSchemaVersion = 1;
+constexpr uint32_t kSchemaVersion = 1, kEntryVersion = 1;
 constexpr uint64_t kMaxEntryBytes = 1 << 17, kMaxName = 1 << 16;
 
 }  // namespace
@@ -32,7 +32,7 @@ Shape shape_of(const train::TraceEntry& entry) { return Shape(entry.dims); }
 
 Expected<train::TraceEntry> decode_trace_entry(ByteView data, uint64_t index, const std::string& what) {
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kEntryTag, kSchemaVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kEntryTag, kEntryVersion));
   ISOBIT_TRY(const uint64_t found, r.u64("index"));
   if (found != index) return r.fail("index", text_of("found ", found, ", expected ", index));
   train::TraceEntry entry;

@@ -115,9 +115,8 @@ class Attention {
     if (b_.dtype(bias) == DType::kBool) bias = b_.where(bias, zero(), minus_infinity(), "mask");
     const int64_t have = b_.dim(bias, -1), need = b_.dim(present_key_, 2);
     if (!a_.pads_short_mask || have < 0 || need < 0 || have >= need) return bias;
-    using Ints = std::vector<int64_t>;
-    return b_.node("Pad", {bias, kNoValue, minus_infinity()}, {{"pads", Ints{0, need - have}}, {"axes", Ints{-1}}},
-                   "mask");
+    const std::vector<int64_t> pads = {0, need - have}, axes = {-1};
+    return b_.node("Pad", {bias, kNoValue, minus_infinity()}, {{"pads", pads}, {"axes", axes}}, "mask");
   }
 
   // Query t sees keys 0 .. t + offset.

@@ -216,7 +216,8 @@ TYPED_TEST(Activation, SpecialValues) {
   }
 }
 
-// f(floats, how many): every 127th float (an error that is believed to be 0 is found at one in four million), or all.
+// f(floats): every 127th float (an error that is believed to be 0 is found at one in four million), or all
+// (whole_test).
 template <class F>
 void over_floats(F f) {
   constexpr int64_t kPart = 1 << 16;

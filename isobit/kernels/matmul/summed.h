@@ -14,12 +14,13 @@ namespace isobit::kernels {
 inline constexpr int64_t kMostStacked = 2048, kMostStackedTerms = kMatmulChunk;
 
 // Whether adding up as the products are made is expected to be faster than matmul and reduce_sum: of many products
-// together larger than what caches hold, with few terms each. REQUIRES the sizes, strides do not matter.
+// together larger than a second-level cache, with few terms each. REQUIRES the sizes, strides do not matter.
 bool worth_summing(const MatmulArgs<float>& args);
 
 // dst[i, j] = Sum over the batch of output (i, j) of its product; dst is dense, [m, n]. args.c and its strides are not
 // looked at; no bias, nothing kept. REQUIRES 1 <= batch <= kMostStacked and 1 <= k <= kMostStackedTerms; dst overlaps
-// no operand.
+// no operand. Both operands are laid out anew in scratch memory, 16 MiB at a time
+// or what 128 of their lines take.
 void sum_of_products(const KernelContext& ctx, const MatmulArgs<float>& args, float* dst);
 
 }  // namespace isobit::kernels

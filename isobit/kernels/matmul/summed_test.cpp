@@ -61,9 +61,14 @@ void check(const Operands& operands, const std::string& what) {
   });
 }
 
-const Stack kStacks[] = {
-    {1, 1, 1, 1}, {5, 9, 17, 3},   {3, 48, 50, 8, false, true}, {40, 7, 100, 2, false}, {2, 33, 129, 256, true, true},
-    {9, 0, 4, 2}, {300, 20, 16, 5}};
+const Stack kStacks[] = {{1, 1, 1, 1},
+                         {5, 9, 17, 3},
+                         {3, 48, 50, 8, false, true},
+                         {40, 7, 100, 2, false},
+                         {2, 33, 129, 256, true, true},
+                         {9, 0, 4, 2},
+                         {300, 20, 16, 5},
+                         {6, 200, 40, 4}};
 
 TEST(SumOfProducts, IsWhatTheProductsAddUpTo) {
   for (const Stack& stack : kStacks) {
@@ -93,10 +98,38 @@ TEST(SumOfProducts, SettlesTiesAndZeros) {
   }
 }
 
+// Finite sums whose magnitudes together are none, sums that are infinite, and NaN.
+TEST(SumOfProducts, TellsInfinitiesFromLargeSums) {
+  for (const float scale : {0x1p126F, std::numeric_limits<float>::infinity(), std::nanf("")}) {
+    Operands operands({64, 20, 33, 8});
+    std::mt19937_64 random(4);
+    for (float& x : operands.a) x = random() % 7 == 0 ? scale : 0.25F;
+    for (float& x : operands.b) x = static_cast<float>(static_cast<int64_t>(random() % 3) - 1);
+    check(operands, "scale " + std::to_string(scale));
+  }
+}
+
+// So many terms that not all lines of both sides are laid out at once.
+TEST(SumOfProducts, IsTheSameInRectangles) {
+  Operands operands({1500, 100, 90, 24});
+  operands.a = testing::random_values<float>(operands.a.size(), Values::kUnit, 5);
+  operands.b = testing::random_values<float>(operands.b.size(), Values::kUnit, 6);
+  operands.args.a = operands.a.data();
+  operands.args.b = operands.b.data();
+  for (int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    const KernelContext ctx{best_isa(), &pool};
+    std::vector<float> sum(100 * 90, 7);
+    sum_of_products(ctx, operands.args, sum.data());
+    EXPECT_TRUE(testing::same_bits(by_definition(ctx, operands.args), sum)) << threads;
+  }
+}
+
 TEST(SumOfProducts, IsForManyProductsOfFewTerms) {
   EXPECT_TRUE(worth_summing({.m = 384, .n = 1152, .k = 8, .batch = 197}));
   EXPECT_FALSE(worth_summing({.m = 384, .n = 1152, .k = 197, .batch = 8}));
-  EXPECT_FALSE(worth_summing({.m = 4, .n = 4, .k = 8, .batch = 197}));
+  EXPECT_FALSE(worth_summing({.m = 8, .n = 4096, .k = 8, .batch = 197}));
+  EXPECT_FALSE(worth_summing({.m = 512, .n = 512, .k = 8, .batch = 4}));
   EXPECT_FALSE(worth_summing({.m = 384, .n = 1152, .k = 8, .batch = kMostStacked + 1}));
 }
 

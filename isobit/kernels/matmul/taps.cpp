@@ -11,7 +11,7 @@ namespace isobit::kernels::gemm {
 namespace {
 
 // Of a unit's running totals, so that they stay in a second-level cache. Found by measurement, free to change.
-constexpr int64_t kTapsBytes = 640 << 10;
+constexpr int64_t kUnitTotalsBytes = 640 << 10;
 // Of a chunk, which is a whole line at least, and of all its runs: what is larger goes another way.
 constexpr int64_t kMostTerms = 4096, kRunBytes = 640 << 10;
 
@@ -31,7 +31,7 @@ struct Layout {
     panels = ceil_div(grid.channels, most_rows);
     const int64_t row_bytes = grid.tap_count * width.vectors * kernels.lanes * static_cast<int64_t>(sizeof(T));
     const int64_t wanted =
-        std::max(ceil_div(grid.channels * row_bytes, kTapsBytes), ceil_div(2 * threads, p.batch * groups));
+        std::max(ceil_div(grid.channels * row_bytes, kUnitTotalsBytes), ceil_div(2 * threads, p.batch * groups));
     ranges = std::clamp<int64_t>(wanted, 1, panels);
     total_bytes = std::min(grid.channels, ceil_div(panels, ranges) * most_rows) * row_bytes;
   }
@@ -183,7 +183,7 @@ double cost_by_taps(const Table<T>& kernels, const Problem<T>& p) {
   const int64_t runs = grid.tap_count * ceil_div(longest, grid.grid_w);
   if (longest > kMostTerms || runs > kRunBytes / static_cast<int64_t>(sizeof(TermRun))) return kNever;
   const Layout<T> layout(kernels, p, 1);
-  if (layout.total_bytes > 4 * kTapsBytes) return kNever;
+  if (layout.total_bytes > 4 * kUnitTotalsBytes) return kNever;
   double terms = 0, lines = 0;
   for (int64_t t = 0; t < grid.tap_count; ++t) {
     const Met y(0, grid.grid_h, grid.step_h, grid.taps[t].y, grid.plane_h),

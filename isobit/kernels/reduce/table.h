@@ -1,4 +1,4 @@
-// What reduce.cpp, pool and embedding build upon: float32 loops with one version per instruction set.
+// What sums and maxima of all families build upon: float32 loops with one version per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,15 @@ struct Table {
   int64_t (*round_columns)(int64_t cols, const double* sum, const double* size, const float* least, double steps,
                            float* dst, uint8_t* undecided);
 
-  // `rows` more terms, one after another in memory, of each of n sums of kTermsAtMost or less. The size is in float32:
-  // less than 2^-12 of it is missing then.
-  void (*add_terms)(int64_t n, int64_t rows, const float* x, double* sum, float* size, float* least);
+  // `rows` more terms, one after another in memory, of each of n sums; largest and least magnitudes other than zero.
+  // REQUIRES that x overlaps no total. Of a NaN the magnitude is left out: the sum tells it.
+  void (*add_terms)(int64_t n, int64_t rows, const float* x, double* sum, float* largest, float* least);
 
   float (*max)(const float* x, int64_t n);
   // Over rows of `cols` columns; best: the largest so far, as keys.
   void (*max_columns)(const float* x, int64_t rows, int64_t row_stride, int64_t cols, int32_t* best, float* dst);
 };
 
-constexpr int64_t kTermsAtMost = 2048;
 // Columns handled at once: their float64 totals stay in the first-level cache.
 constexpr int64_t kColumnBlock = 1024;
 constexpr int64_t kColumnChunk = 64;

@@ -98,28 +98,28 @@ int64_t round_columns(int64_t cols, const double* sum_in, const double* size_in,
 }
 
 template <int kRows>
-ISOBIT_INLINE void add_term_rows(int64_t n, const float* x, double* __restrict sum, float* __restrict size,
+ISOBIT_INLINE void add_term_rows(int64_t n, const float* x, double* __restrict sum, float* __restrict largest,
                                  float* __restrict least) {
   for (int64_t j = 0; j < n; ++j) {
     double s = sum[j];
-    float a = size[j], m = least[j];
+    float high = largest[j], low = least[j];
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      const float value = x[r * n + j], magnitude = not_zero_magnitude(value);
+      const float value = x[r * n + j], any = __builtin_fabsf(value), magnitude = not_zero_magnitude(value);
       s += static_cast<double>(value);
-      a += __builtin_fabsf(value);
-      m = magnitude < m ? magnitude : m;
+      high = any > high ? any : high;
+      low = magnitude < low ? magnitude : low;
     }
     sum[j] = s;
-    size[j] = a;
-    least[j] = m;
+    largest[j] = high;
+    least[j] = low;
   }
 }
 
-void add_terms(int64_t n, int64_t rows, const float* x, double* sum, float* size, float* least) {
+void add_terms(int64_t n, int64_t rows, const float* x, double* sum, float* largest, float* least) {
   int64_t r = 0;
-  for (; r + 4 <= rows; r += 4) add_term_rows<4>(n, x + r * n, sum, size, least);
-  for (; r < rows; ++r) add_term_rows<1>(n, x + r * n, sum, size, least);
+  for (; r + 4 <= rows; r += 4) add_term_rows<4>(n, x + r * n, sum, largest, least);
+  for (; r < rows; ++r) add_term_rows<1>(n, x + r * n, sum, largest, least);
 }
 
 float max(const float* x, int64_t n) { return from_order_key(max_key(x, n)); }

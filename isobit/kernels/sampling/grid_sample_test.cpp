@@ -128,7 +128,7 @@ TEST(GridSample, CoordinatesComeLastAxisFirst) {
   const KernelContext ctx{best_isa(), &pool};
   const std::vector<int64_t> image = {2, 3};
   const std::vector<double> src = {1, 2, 3, 4, 5, 6};
-  // Bottom left, top right, the middle of both rows one third from the left, nowhere.
+  // Bottom left, top right, halfway between the first two columns in the middle of both rows, nowhere.
   const std::vector<double> grid = {-1, 1, 1, -1, -0.5, 0, std::nan(""), 0};
   std::vector<double> dst(4);
   grid_sample(ctx, 1, 1, image, 4, {.align_corners = true}, src.data(), grid.data(), dst.data());

@@ -31,15 +31,18 @@ constexpr int kSecondsToLock = 60;         // of a folder that was made
 constexpr double kSecondsToTellVersion = 20;
 constexpr size_t kMaxVersion = 100;
 
+Status write_new(const fs::path& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return unavailable(text_of(path.string(), ": cannot be written; free some space there"));
+  return {};
+}
+
 Status write_scripts(const fs::path& folder) {
   std::error_code error;
   fs::create_directory(folder, error);
-  for (const auto& [name, text] : kEngineWorkers) {
-    std::ofstream file(folder / name, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) return unavailable(text_of((folder / name).string(), ": cannot be written; free some space there"));
-  }
+  for (const auto& [name, text] : kEngineWorkers) ISOBIT_RETURN_IF_ERROR(write_new(folder / name, text));
   return {};
 }
 
@@ -122,7 +125,7 @@ Workers::Workers(WorkerPlaces places, TemporaryFolder folder, Descriptor lock)
 Expected<Workers> Workers::prepare(const WorkerPlaces& places) {
   remove_left_folders();
   ISOBIT_TRY(TemporaryFolder folder, TemporaryFolder::make(kPurpose));
-  // Held as long as this process lives, by which folders of processes that were killed are told from its own.
+  // Held as long as these workers live, by which folders of processes that were killed are told from its own.
   // Where nothing can be locked nothing is removed either.
   Descriptor lock = locked(folder.path()).value_or(Descriptor());
   WorkerPlaces own = places;
@@ -230,7 +233,7 @@ Expected<WorkerAnswer> Workers::run(const WorkerRequest& request, const fs::path
   std::error_code error;
   if (!fs::create_directory(folder, error)) return unavailable(text_of(folder.string(), ": cannot be made"));
   const fs::path file = folder / "request.json";
-  std::ofstream(file, std::ios::binary) << encode(request);
+  ISOBIT_RETURN_IF_ERROR(write_new(file, encode(request)));
   std::vector<std::string> words = python_words();
   if (request.engine == kOwnEngine) {
     ISOBIT_TRY(words, own_words(request.platform));

@@ -2,9 +2,11 @@
 
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
+#include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/matmul/gemm.h"
 #include "isobit/lab/profile/machine_pace.h"
 #include "isobit/lab/profile/rows.h"
+#include "isobit/runtime/executor.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::lab::profile {
@@ -47,6 +49,24 @@ TEST(WorkTest, ABatchOfMatricesCountsEachAndOtherOperatorsHaveBytesAlone) {
   EXPECT_TRUE(product.in_float64);
   EXPECT_EQ(relu.operations, 0);
   EXPECT_EQ(relu.bytes, 8 * 2 * 70);
+}
+
+// relu(x)^T y of each of a stack, and their sum.
+Graph summed_stack() {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::kFloat32, {64, 8, 128});
+  const ValueId y = g.add_input("y", DType::kFloat32, {64, 8, 128});
+  const ValueId relu = g.emit("Relu", {x}, {}, "relu");
+  const ValueId products = g.emit("MatMul", {relu, y}, {{"transA", int64_t{1}}, {"transB", int64_t{0}}}, "products");
+  g.add_output(g.emit("isobit.SumTo", {products}, {{"shape", std::vector<int64_t>{128, 128}}}, "sum"));
+  return g;
+}
+
+TEST(WorkTest, WhatIsBetweenTwoNodesAtOnceIsNotMoved) {
+  const Graph g = summed_stack();
+  const Work work = work_of(g, g.nodes()[1], &g.nodes()[2]);
+  EXPECT_EQ(work.bytes, 4 * (2 * 64 * 8 * 128 + 128 * 128));
+  EXPECT_EQ(work.operations, 2 * 64 * 128 * 128 * 8);
 }
 
 // A clock that is a second on whenever it is asked.
@@ -117,6 +137,26 @@ TEST(ProfilerTest, TheOnlyStepCountsAndWatchingChangesNoBit) {
   for (size_t i = 0; i < alone.trainer->state().size(); ++i) {
     EXPECT_TRUE(identical(alone.trainer->state()[i].tensor, watched.trainer->state()[i].tensor));
   }
+}
+
+TEST(ProfilerTest, TwoNodesAtOnceAreOne) {
+  const Graph g = summed_stack();
+  platform::Engine engine{platform::parse_platform("ordered/1t").value()};
+  ThreadPool pool(1);
+  Ticks ticks;
+  Profiler profiler(engine.platform(), ticks.clock());
+  runtime::Executor executor(g);
+  runtime::Executor::Feeds feeds;
+  for (const ValueId id : g.inputs()) feeds.emplace_back(id, Tensor::zeros(DType::kFloat32, g.value(id).shape()));
+  profiler.begin_step(1);
+  ASSERT_TRUE(executor.run({kernels::best_isa(), &pool}, std::move(feeds), {.observer = &profiler}));
+  profiler.end_step();
+  const Profile p = profiler.profile();
+  ASSERT_EQ(p.nodes.size(), 2);
+  EXPECT_EQ(p.nodes[1].op, "MatMul+SumTo");
+  EXPECT_EQ(p.nodes[1].name, "sum");
+  EXPECT_TRUE(p.nodes[1].is_product);
+  EXPECT_EQ(p.nodes[1].seconds, 1);
 }
 
 TEST(ProfilerTest, RowsAddUpToTheNodes) {

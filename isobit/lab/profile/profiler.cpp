@@ -42,7 +42,7 @@ Status Profiler::before_stage(const runtime::NodeRun& run) {
     place = static_cast<int64_t>(nodes_.size());
     nodes_.push_back({.index = run.index,
                       .op = name_of(run),
-                      .name = run.graph.value(run.node.outputs[0]).name,
+                      .name = run.graph.value((run.second == nullptr ? run.node : *run.second).outputs[0]).name,
                       .kernel = names_.of(run),
                       .is_product = graph::op_of(run.node).is_inner_product(),
                       .work = work_of(run.graph, run.node, run.second)});

@@ -101,9 +101,9 @@ std::string pairs_words(const Description& d) {
 }  // namespace
 
 bool same_kind(const Description& a, const Description& b) {
-  const auto short_chain = [](const Description& d) { return d.pattern == Pattern::kTerm; };
-  if (short_chain(a) && b.pattern == Pattern::kChain) return b.at_a_time == 1;
-  if (short_chain(b) && a.pattern == Pattern::kChain) return a.at_a_time == 1;
+  const auto is_term = [](const Description& d) { return d.pattern == Pattern::kTerm; };
+  if (is_term(a) && b.pattern == Pattern::kChain) return b.at_a_time == 1;
+  if (is_term(b) && a.pattern == Pattern::kChain) return a.at_a_time == 1;
   if (a.pattern != b.pattern || a.at_a_time != b.at_a_time || a.step != b.step) return false;
   switch (a.pattern) {
     case Pattern::kTerm:

@@ -8,6 +8,7 @@
 #include "isobit/kernels/indexed/select.h"
 #include "isobit/kernels/movement/movement.h"
 #include "isobit/runtime/kernel_call.h"
+#include "isobit/runtime/kernels/zeros.h"
 #include "isobit/runtime/parameters.h"
 
 namespace isobit::runtime {
@@ -59,8 +60,7 @@ RunKernel gather(const KernelSite& site) {
 
 // Rows of diff_dst, input 1, summed where `places` says; 0 elsewhere.
 Status sum_of_rows(KernelCall& c, const k::RowPlaces& places) {
-  const uint64_t zero = 0;
-  k::fill(c.ctx, element_size(c.out()), c.out().elements(), &zero, c.out().raw());
+  fill_zeros(c);
   return by_float_type(c, 1, [&]<class T>(T) {
     k::combine_rows(c.ctx, k::Combine::kAdd, places, c.in(1).data<T>(), c.out().data<T>());
   });

@@ -1,4 +1,3 @@
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +6,7 @@
 #include "isobit/kernels/indexed/indexed.h"
 #include "isobit/kernels/movement/movement.h"
 #include "isobit/runtime/kernel_call.h"
+#include "isobit/runtime/kernels/zeros.h"
 #include "isobit/runtime/parameters.h"
 
 namespace isobit::runtime {
@@ -26,7 +26,7 @@ RunKernel slice_by(Ranges ranges) {
 
 RunKernel slice_grad_by(Ranges ranges) {
   return [ranges = std::move(ranges)](KernelCall& c) -> Status {
-    std::memset(c.out().raw(), 0, c.out().bytes());
+    fill_zeros(c);
     k::assign_slice(c.ctx, size_of(c.in(0).dtype()), c.out().shape(), ranges, c.in(0).raw(), c.out().raw());
     return {};
   };
@@ -93,8 +93,7 @@ RunKernel pad_grad(const KernelSite& site) {
       graph::ops::pads_of_axes(site.out().dims.size(), site.attributes().integers("pads", {}), std::nullopt).value();
   return [pads, how = pad_mode(site.attributes().text("mode", ""))](KernelCall& c) -> Status {
     const k::PaddedPlaces places(how, c.out().shape().dims(), pads.before, pads.after);
-    const uint64_t zero = 0;
-    k::fill(c.ctx, size_of(c.out().dtype()), c.out().elements(), &zero, c.out().raw());
+    fill_zeros(c);
     return by_float_type(c, 0, [&]<class T>(T) {
       k::combine_rows(c.ctx, k::Combine::kAdd, places, c.in(0).data<T>(), c.out().data<T>());
     });
