@@ -91,4 +91,15 @@ Status within_memory(const Ledger& ledger, const graph::Node& node, F&& f) {
   return tl::unexpected<Error>(ledger.no_memory_for(node));
 }
 
+// f(), or g(), which does the same with less, where there is no memory for f.
+template <class F, class G>
+Status where_memory_allows(F&& f, G&& g) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    scratch::trim();
+  }
+  return g();
+}
+
 }  // namespace isobit::runtime

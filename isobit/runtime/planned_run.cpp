@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <new>
 
-#include "isobit/base/scratch.h"
 #include "isobit/base/text.h"
 #include "isobit/runtime/plan.h"
 #include "isobit/runtime/prepared_run.h"
@@ -112,7 +110,6 @@ class PlannedRun final : public PreparedRun {
   Status compute(const RunOptions& options);
   bool computes_pairs(const RunOptions& options) const;
   Status compute_node(size_t s, const RunOptions& options);
-  Status run_pair(size_t s);
   Status compute_pair(size_t s, Observer* observer);
   void hand_out(std::span<Tensor> outputs);
   void release(std::span<Feed> feeds);
@@ -343,21 +340,13 @@ Status PlannedRun::compute_node(size_t s, const RunOptions& options) {
 }
 
 // Steps s and s + 1 at once; one after the other where there is no memory for what that lays out.
-Status PlannedRun::run_pair(size_t s) {
-  KernelCall &call = steps_[s].call, &second = steps_[s + 1].call;
-  try {
-    return plan_.steps[s].with_next(call, second);
-  } catch (const std::bad_alloc&) {
-    scratch::trim();
-  }
-  ISOBIT_RETURN_IF_ERROR(steps_[s].run(call));
-  return steps_[s + 1].run(second);
-}
-
 Status PlannedRun::compute_pair(size_t s, Observer* observer) {
   KernelCall &call = steps_[s].call, &second = steps_[s + 1].call;
   const PlanStep& planned = plan_.steps[s];
-  if (Status done = within_memory(around_.ledger, call.node, [&] { return run_pair(s); }); !done) {
+  const auto at_once = [&] { return planned.with_next(call, second); };
+  const auto apart = [&] { return steps_[s].run(call).and_then([&] { return steps_[s + 1].run(second); }); };
+  Status done = within_memory(around_.ledger, call.node, [&] { return where_memory_allows(at_once, apart); });
+  if (!done) {
     ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx_.pool));
     return done;
   }
