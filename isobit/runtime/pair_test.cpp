@@ -1,6 +1,8 @@
 // Two nodes that are computed at once where nobody looks between them: the bits are those of one after the other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/testing.h"
