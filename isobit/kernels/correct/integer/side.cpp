@@ -54,12 +54,12 @@ std::vector<IntegerSide::Sampled> IntegerSide::sampled(const correct::Table& row
 }
 
 Estimate estimate_of(const IntegerSide::Sampled& sampled, int64_t k, const Moduli& moduli) {
-  constexpr size_t kTerms = 400;
+  constexpr size_t kSeen = 400;
   const size_t there = sampled.line.size();
   const int exponent = exponent_of(sampled.norm, moduli.largest_norm);
   const double scale = std::ldexp(1.0, exponent), unit = std::ldexp(1.0, -exponent);
   double squares = 0, magnitudes = 0, largest = 0, seen = 0;
-  for (size_t l = 0; l < there; l += there / kTerms + 1, ++seen) {
+  for (size_t l = 0; l < there; l += there / kSeen + 1, ++seen) {
     const double y = sampled.line[l] * scale, rest = y - std::nearbyint(y);
     squares += rest * rest;
     magnitudes += std::fabs(rest);
