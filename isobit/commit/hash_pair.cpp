@@ -124,19 +124,11 @@ bool has_sha_instructions() {
 
 }  // namespace
 
-bool sha256_pairs_are_at_once() {
-#if defined(__x86_64__)
-  static const bool at_once = has_sha_instructions();
-  return at_once;
-#else
-  return false;
-#endif
-}
-
 TwoDigests sha256_pair(ByteView first, ByteView second) {
   ISOBIT_CHECK(first.size() == second.size());
 #if defined(__x86_64__)
-  if (sha256_pairs_are_at_once()) return pair_at_once(first, second);
+  static const bool at_once = has_sha_instructions();
+  if (at_once) return pair_at_once(first, second);
 #endif
   return {sha256(first), sha256(second)};
 }

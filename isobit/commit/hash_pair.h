@@ -15,7 +15,4 @@ struct TwoDigests {
 // hashes one after the other. REQUIRES first.size() == second.size().
 TwoDigests sha256_pair(ByteView first, ByteView second);
 
-// Whether this processor's are computed at once.
-bool sha256_pairs_are_at_once();
-
 }  // namespace isobit::commit

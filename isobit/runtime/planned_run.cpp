@@ -345,11 +345,8 @@ Status PlannedRun::compute_pair(size_t s, Observer* observer) {
   const PlanStep& planned = plan_.steps[s];
   const auto at_once = [&] { return planned.with_next(call, second); };
   const auto apart = [&] { return steps_[s].run(call).and_then([&] { return steps_[s + 1].run(second); }); };
-  Status done = within_memory(around_.ledger, call.node, [&] { return where_memory_allows(at_once, apart); });
-  if (!done) {
-    ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx_.pool));
-    return done;
-  }
+  const auto done = within_memory(around_.ledger, call.node, [&] { return where_memory_allows(at_once, apart); });
+  ISOBIT_RETURN_IF_ERROR(in_environment(ctx_, done));
   if (observer == nullptr) return {};
   const NodeRun seen{graph_, planned.node, call.node, ctx_, call.inputs, second.outputs, {}, false, &second.node};
   ISOBIT_RETURN_IF_ERROR(observer->before_stage(seen));

@@ -63,6 +63,12 @@ struct NodePlace {
   const graph::Node& typed_node;
 };
 
+// What a kernel said. What it finds wrong in a changed environment is that environment's.
+inline Status in_environment(const kernels::KernelContext& ctx, Status done) {
+  if (!done) ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));
+  return done;
+}
+
 // What happens to a node: compute(call) -> Status, then the stage, and what an observer sees of it.
 template <class Compute>
 Status run_node(const NodePlace& at, KernelCall& call, const RunOptions& options, Compute&& compute) {
@@ -73,11 +79,7 @@ Status run_node(const NodePlace& at, KernelCall& call, const RunOptions& options
   const std::vector<graph::Statistic> statistics =
       statistics_wanted ? graph::statistics_of(at.typed_graph, at.typed_node) : std::vector<graph::Statistic>{};
   for (const graph::Statistic& s : statistics) call.statistics.emplace_back(call.in(0).dtype(), Shape(s.dims));
-  if (Status done = compute(call); !done) {
-    // What a kernel finds wrong in a changed environment is that environment's.
-    ISOBIT_RETURN_IF_ERROR(check_fp_environment(*call.ctx.pool));
-    return done;
-  }
+  ISOBIT_RETURN_IF_ERROR(in_environment(call.ctx, compute(call)));
   if (!at.is_view) {
     for (size_t s = 0; s < statistics.size(); ++s) {
       if (statistics[s].output >= 0) call.statistics[s] = call.out(statistics[s].output);
@@ -95,10 +97,7 @@ Status run_node(const NodePlace& at, KernelCall& call, const RunOptions& options
 // The same of a node that has run before, on the same operands. Its outputs have been seen.
 template <class Compute>
 Status run_node_again(const NodePlace& at, KernelCall& call, const RunOptions& options, Compute&& compute) {
-  if (Status done = compute(call); !done) {
-    ISOBIT_RETURN_IF_ERROR(check_fp_environment(*call.ctx.pool));
-    return done;
-  }
+  ISOBIT_RETURN_IF_ERROR(in_environment(call.ctx, compute(call)));
   if (at.is_view) return {};
   if (options.stage != nullptr) ISOBIT_RETURN_IF_ERROR(options.stage->apply_again(at.index, call));
   if (options.observer != nullptr) options.observer->ran_again(at.index);

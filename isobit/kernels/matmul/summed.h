@@ -14,7 +14,7 @@ namespace isobit::kernels {
 inline constexpr int64_t kMostStacked = 2048, kMostStackedTerms = kMatmulChunk;
 
 // Whether adding up as the products are made is expected to be faster than matmul and reduce_sum: of many products
-// together larger than a second-level cache, with few terms each. REQUIRES the sizes, strides do not matter.
+// together larger than a second-level cache, with few terms each. Sizes count alone, not strides or data.
 bool worth_summing(const MatmulArgs<float>& args);
 
 // dst[i, j] = Sum over the batch of output (i, j) of its product; dst is dense, [m, n]. args.c and its strides are not

@@ -191,18 +191,10 @@ bool sums_a_stack(const KernelSite& site, const KernelSite& next) {
 
 RunPair summed_matmuls(const KernelSite& site, const KernelSite& next) {
   if (!sums_a_stack(site, next)) return {};
-  const k::product::MatmulShape one = product_at(site).matmul;
-  k::MatmulArgs<float> args;
-  args.m = one.m;
-  args.n = one.n;
-  args.k = one.k;
-  args.a_row_stride = one.a_row_stride;
-  args.a_col_stride = one.a_col_stride;
-  args.b_row_stride = one.b_row_stride;
-  args.b_col_stride = one.b_col_stride;
+  k::MatmulArgs<float> args = matrix_sizes<float>(product_at(site).matmul);
   args.batch = site.out().dims[0];
-  args.a_batch_stride = one.m * one.k;
-  args.b_batch_stride = one.k * one.n;
+  args.a_batch_stride = args.m * args.k;
+  args.b_batch_stride = args.k * args.n;
   if (!k::worth_summing(args)) return {};
   return [args](KernelCall& call, KernelCall& sum) -> Status {
     k::MatmulArgs<float> here = args;

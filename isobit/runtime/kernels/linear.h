@@ -32,21 +32,28 @@ inline NodeProduct product_of_call(const KernelCall& c) {
   return product_of_node(c.node, c.in(0).shape(), c.in(1).shape(), c.outputs[0].shape());
 }
 
-// One matrix each of op(a) op(b), the first ones. s: of the node's product.
+// Sizes and strides of one matrix each, without data. s: of the node's product.
 template <class T>
-kernels::MatmulArgs<T> matrix_args(KernelCall& c, const kernels::product::MatmulShape& s) {
+kernels::MatmulArgs<T> matrix_sizes(const kernels::product::MatmulShape& s) {
   kernels::MatmulArgs<T> args;
   args.m = s.m;
   args.n = s.n;
   args.k = s.k;
-  args.a = c.in(0).data<T>();
   args.a_row_stride = s.a_row_stride;
   args.a_col_stride = s.a_col_stride;
-  args.b = c.in(1).data<T>();
   args.b_row_stride = s.b_row_stride;
   args.b_col_stride = s.b_col_stride;
-  args.c = c.out().data<T>();
   args.c_row_stride = s.c_row_stride;
+  return args;
+}
+
+// One matrix each of op(a) op(b), the first ones.
+template <class T>
+kernels::MatmulArgs<T> matrix_args(KernelCall& c, const kernels::product::MatmulShape& s) {
+  kernels::MatmulArgs<T> args = matrix_sizes<T>(s);
+  args.a = c.in(0).data<T>();
+  args.b = c.in(1).data<T>();
+  args.c = c.out().data<T>();
   return args;
 }
 
