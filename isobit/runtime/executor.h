@@ -1,5 +1,5 @@
-// Runs a graph on a platform, one operator after another, and lets observers see every operator's outputs (two that are
-// computed at once as one, for observers that want no values).
+// Runs a graph on a platform, one operator after another, and lets observers see every operator's outputs (those that
+// are computed at once as one, for observers that want no values).
 //
 // There is one executor. Where every value lies is planned once (plan.h): an operator that may work in place does so
 // when its operand is not needed again, and values that are never needed at the same time share memory, so that a
@@ -43,20 +43,20 @@ struct NodeRun {
   // graph::statistics_of the node as the kernel computed them. Before the stage, and only if they were wanted.
   std::span<const Tensor> statistics = {};
   bool is_view = false;  // output 0 is input 0 under other dimensions
-  // The next node, computed at once with this one: inputs are of `node`, outputs of `second` (Observer::wants_values).
-  // Null: none.
-  const graph::Node* second = nullptr;
+  // The nodes after this one that were computed at once with it: inputs are of `node`, outputs of the last of them
+  // (Observer::wants_values).
+  std::span<const graph::Node* const> following = {};
 
   // Input i; null when it is absent or the kernel has written an output over it.
   const Tensor* input(size_t i) const;
 };
 
 // The call of a node that has run, with copies of its outputs: for who wants to try what a stage would make of them.
-// REQUIRES no second node.
+// REQUIRES no following nodes.
 KernelCall detached(const NodeRun& run);
 
-// Sees every node in the order of the graph and changes nothing; without wants_values, of two nodes that were computed
-// at once the first alone. An error ends the run.
+// Sees every node in the order of the graph and changes nothing; without wants_values, of nodes that were computed at
+// once the first alone. An error ends the run.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -64,8 +64,8 @@ class Observer {
   virtual bool wants_statistics() const { return false; }
   // Whether nodes that only move constants are to run in every run of the graph, to be seen, instead of once.
   virtual bool wants_constants() const { return true; }
-  // Whether every value is to be there when its node is seen. Else two nodes may be computed at once, without what is
-  // between them: they are seen as one, the first.
+  // Whether every value is to be there when its node is seen. Else some nodes may be computed at once, without what
+  // is between them: they are seen as one, the first.
   virtual bool wants_values() const { return true; }
   // A run of the graph begins: its feeds lie ready.
   virtual void begin_run(const graph::Graph&) {}

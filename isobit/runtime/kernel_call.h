@@ -55,9 +55,9 @@ struct KernelSite {
 };
 
 using RunKernel = std::function<Status(KernelCall&)>;
-// Two nodes in one: fills the outputs of `next` from the inputs of `call`. What is between the two is not made, and the
-// output of `call` not touched.
-using RunPair = std::function<Status(KernelCall& call, KernelCall& next)>;
+// Some nodes in one: fills the output of the last call from the inputs of all. What is between two of them is not made.
+using RunChain = std::function<Status(std::span<KernelCall* const> calls)>;
+inline constexpr size_t kMostInChain = 3;
 // One tensor for each output at least; those of absent ones are not looked at.
 using MakeOutputs = std::function<Expected<std::vector<Tensor>>(const KernelCall&)>;
 
@@ -75,9 +75,10 @@ struct Kernel {
   std::function<Expected<std::vector<Shape>>(const KernelCall&)> measure = {};
   // Of an operator that runs graphs, in place of all of these: it computes and brings its outputs itself.
   std::function<MakeOutputs(const KernelSite&)> bind_making = {};
-  // How this node and the next one, which alone reads its one output, are computed at once; empty where they are not.
-  // Not used where the context brings inner products, under a stage, or where an observer wants values.
-  std::function<RunPair(const KernelSite& site, const KernelSite& next)> bind_pair = {};
+  // How this node and those that follow it, each of which alone reads the one output of the node before it, are computed
+  // at once; empty where they are not. sites: of two to kMostInChain nodes, the first is this one's. Not used where the
+  // context brings inner products, under a stage, or where an observer wants values.
+  std::function<RunChain(std::span<const KernelSite> sites)> bind_chain = {};
 };
 
 inline Kernel with_parameters(std::function<RunKernel(const KernelSite&)> bind, std::map<int, int> in_place = {}) {

@@ -17,7 +17,7 @@ const Tensor* NodeRun::input(size_t i) const {
 }
 
 KernelCall detached(const NodeRun& run) {
-  ISOBIT_CHECK(run.second == nullptr);
+  ISOBIT_CHECK(run.following.empty());
   KernelCall call{run.ctx, run.node, {run.inputs.begin(), run.inputs.end()}, {}};
   for (const Tensor& t : run.outputs) call.outputs.push_back(t.defined() ? t.clone() : Tensor());
   return call;

@@ -56,7 +56,7 @@ class BlockAssignment {
       }
     }
     for (const ValueId o : graph.outputs()) last_use_[at(o)] = PlanBlock::kForever;
-    find_pairs();
+    find_chains();
   }
 
   Expected<Plan> run() {
@@ -114,31 +114,58 @@ class BlockAssignment {
 
   // Steps whose one output nobody but the next step reads, and that can be computed with it; none of a node that runs
   // again, whose observers know it by itself.
-  void find_pairs() {
-    std::vector<int> reads(last_use_.size(), 0);
-    std::vector<bool> runs_again(graph_.nodes().size(), false);
+  void find_chains() {
+    reads_.assign(last_use_.size(), 0);
+    runs_again_.assign(graph_.nodes().size(), false);
+    chain_of_.resize(plan_.steps.size());
+    std::iota(chain_of_.begin(), chain_of_.end(), size_t{0});
     for (const PlanStep& step : plan_.steps) {
-      for (const ValueId i : each_once(step.inputs)) ++reads[at(i)];
-      if (step.again) runs_again[step.node] = true;
+      for (const ValueId i : each_once(step.inputs)) ++reads_[at(i)];
+      if (step.again) runs_again_[step.node] = true;
     }
-    for (size_t s = 0; s + 1 < plan_.steps.size(); ++s) {
-      PlanStep &step = plan_.steps[s], &next = plan_.steps[s + 1];
-      if (!step.kernel->bind_pair || runs_again[step.node] || runs_again[next.node]) continue;
-      if (step.outputs.size() != 1 || step.outputs[0] == kNoValue || (s > 0 && plan_.steps[s - 1].with_next)) continue;
-      const auto between = at(step.outputs[0]);
-      if (reads[between] != 1 || last_use_[between] != static_cast<int64_t>(s) + 1) continue;
-      step.with_next = step.kernel->bind_pair({graph_, graph_.nodes()[step.node]}, {graph_, graph_.nodes()[next.node]});
-      if (!step.with_next) continue;
-      for (const ValueId i : each_once(step.inputs)) last_use_[at(i)] = std::max(last_use_[at(i)], last_use_[between]);
+    for (size_t s = 0; s < plan_.steps.size(); s += plan_.steps[s].in_chain) {
+      if (plan_.steps[s].kernel->bind_chain) bind_chain_at(s);
     }
   }
 
-  // The values that a step needs: of the second of two that may be computed at once, those of the first as well.
+  // Whether the step after this one, and nothing else, reads what it makes.
+  bool hands_on(size_t s) const {
+    const PlanStep& step = plan_.steps[s];
+    if (s + 1 == plan_.steps.size() || step.outputs.size() != 1 || step.outputs[0] == kNoValue) return false;
+    const auto made = at(step.outputs[0]);
+    return !runs_again_[step.node] && !runs_again_[plan_.steps[s + 1].node] && reads_[made] == 1 &&
+           last_use_[made] == static_cast<int64_t>(s) + 1;
+  }
+
+  // The longest one.
+  void bind_chain_at(size_t s) {
+    PlanStep& step = plan_.steps[s];
+    size_t most = 1;
+    while (most < kMostInChain && hands_on(s + most - 1)) ++most;
+    std::vector<KernelSite> sites;
+    for (size_t t = s; t < s + most; ++t) sites.push_back({graph_, graph_.nodes()[plan_.steps[t].node]});
+    for (; most > 1 && !step.at_once; --most) {
+      step.at_once = step.kernel->bind_chain(std::span(sites).first(most));
+      if (step.at_once) step.in_chain = most;
+    }
+    const size_t last = s + step.in_chain - 1;
+    for (size_t t = s; t < last; ++t) {
+      chain_of_[t + 1] = s;
+      for (const ValueId i : each_once(plan_.steps[t].inputs)) {
+        if (t == s || i != made_before(t)) last_use_[at(i)] = std::max(last_use_[at(i)], static_cast<int64_t>(last));
+      }
+    }
+  }
+
+  ValueId made_before(size_t s) const { return plan_.steps[s - 1].outputs[0]; }
+  bool is_in_chain_at(size_t s) const { return chain_of_[s] != s; }
+
+  // The values that a step needs: of the last of some that may be computed at once, those of all of them.
   std::vector<ValueId> needed_by(const PlanStep& step) {
     std::vector<ValueId> needed = step.inputs;
-    if (step_ > 0) {
-      const PlanStep& before = plan_.steps[static_cast<size_t>(step_ - 1)];
-      if (before.with_next) needed.insert(needed.end(), before.inputs.begin(), before.inputs.end());
+    const auto s = static_cast<size_t>(step_);
+    for (size_t t = chain_of_[s]; t < s; ++t) {
+      needed.insert(needed.end(), plan_.steps[t].inputs.begin(), plan_.steps[t].inputs.end());
     }
     return each_once(needed);
   }
@@ -169,6 +196,8 @@ class BlockAssignment {
 
   // Whether the block of an operand may take an output.
   bool free_to_take(const PlanStep& step, ValueId operand) {
+    const auto s = static_cast<size_t>(step_);
+    if (is_in_chain_at(s) && operand != made_before(s)) return false;
     return last_use_[at(operand)] == step_ && std::ranges::count(step.inputs, operand) == 1 &&
            block_of(operand).place != Place::kInitializer &&
            readers_[static_cast<size_t>(plan_.block_of[at(operand)])] == 1;
@@ -225,6 +254,9 @@ class BlockAssignment {
   const Graph& graph_;
   Plan plan_;
   std::vector<int64_t> last_use_;  // by value: a step, kForever for graph outputs, -1 for none
+  std::vector<int> reads_;         // by value: steps that read it
+  std::vector<bool> runs_again_;   // by node
+  std::vector<size_t> chain_of_;   // by step: the first one of those that it may be computed with, or it
   std::vector<int> readers_;       // by block: values of it that are still to be read
   int64_t step_ = 0;
 };

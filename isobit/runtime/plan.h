@@ -12,8 +12,8 @@
 //     has is made for the caller, who keeps it.
 //   * What is moved from initializers alone, and takes no more than they do, is made in a first run and has its place
 //     in the arena for ever.
-//   * Two steps that can be computed together (Kernel::bind_pair) keep what either order of things needs, so that the
-//     same plan serves a run that is looked at.
+//   * Steps that can be computed together (Kernel::bind_chain) keep what either order of things needs, so that the same
+//     plan serves a run that is looked at.
 //   * Every other block lies in the arena, at an offset such that blocks in use at the same time do not overlap.
 #pragma once
 
@@ -37,9 +37,11 @@ struct PlanStep {
   std::vector<int> over;                // by output: the input whose block it takes, -1: none
   bool again = false;                   // the node has run before; its outputs are copies
   bool once = false;                    // moves initializers alone: what a first run makes stays
-  // With the next step: how both are computed at once where nobody looks at what is between them. It is then run in
-  // place of this step; the operands of this one stay until the next one is done.
-  RunPair with_next = {};
+  // How this step and those after it, `in_chain` of them, are computed at once where nobody looks at what is between
+  // them. It is then run in place of this step; the operands of all stay until the last one is done, and none but what
+  // the step before made is written over.
+  RunChain at_once = {};
+  size_t in_chain = 1;
 };
 
 struct StepList {

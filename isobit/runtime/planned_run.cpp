@@ -108,9 +108,9 @@ class PlannedRun final : public PreparedRun {
   static bool only_places_hold_it(const Made& made, std::span<const Tensor> outputs);
   void hold(std::span<Tensor> outputs);
   Status compute(const RunOptions& options);
-  bool computes_pairs(const RunOptions& options) const;
+  bool computes_chains(const RunOptions& options) const;
   Status compute_node(size_t s, const RunOptions& options);
-  Status compute_pair(size_t s, Observer* observer);
+  Status compute_chain(size_t s, Observer* observer);
   void hand_out(std::span<Tensor> outputs);
   void release(std::span<Feed> feeds);
   void give_back(std::span<Feed> feeds, std::span<Tensor> outputs);
@@ -323,7 +323,7 @@ void PlannedRun::hold(std::span<Tensor> outputs) {
 }
 
 // An arithmetic with inner products of its own computes them, and nobody looks at what is between the two.
-bool PlannedRun::computes_pairs(const RunOptions& options) const {
+bool PlannedRun::computes_chains(const RunOptions& options) const {
   return ctx_.products_f32 == nullptr && options.stage == nullptr &&
          (options.observer == nullptr || !(options.observer->wants_values() || options.observer->wants_statistics()));
 }
@@ -339,16 +339,24 @@ Status PlannedRun::compute_node(size_t s, const RunOptions& options) {
   return planned.again ? run_node_again(at, step.call, options, compute) : run_node(at, step.call, options, compute);
 }
 
-// Steps s and s + 1 at once; one after the other where there is no memory for what that lays out.
-Status PlannedRun::compute_pair(size_t s, Observer* observer) {
-  KernelCall &call = steps_[s].call, &second = steps_[s + 1].call;
+// The chain from step s on at once; one step after the other where there is no memory for what that lays out.
+Status PlannedRun::compute_chain(size_t s, Observer* observer) {
   const PlanStep& planned = plan_.steps[s];
-  const auto at_once = [&] { return planned.with_next(call, second); };
-  const auto apart = [&] { return steps_[s].run(call).and_then([&] { return steps_[s + 1].run(second); }); };
-  const auto done = within_memory(around_.ledger, call.node, [&] { return where_memory_allows(at_once, apart); });
+  KernelCall* calls[kMostInChain];
+  const Node* nodes[kMostInChain];
+  for (size_t c = 0; c < planned.in_chain; ++c) nodes[c] = &(calls[c] = &steps_[s + c].call)->node;
+  const auto at_once = [&] { return planned.at_once({calls, planned.in_chain}); };
+  const auto apart = [&] {
+    Status done;
+    for (size_t c = 0; done && c < planned.in_chain; ++c) done = steps_[s + c].run(*calls[c]);
+    return done;
+  };
+  const auto done = within_memory(around_.ledger, *nodes[0], [&] { return where_memory_allows(at_once, apart); });
   ISOBIT_RETURN_IF_ERROR(in_environment(ctx_, done));
   if (observer == nullptr) return {};
-  const NodeRun seen{graph_, planned.node, call.node, ctx_, call.inputs, second.outputs, {}, false, &second.node};
+  const KernelCall &first = *calls[0], &last = *calls[planned.in_chain - 1];
+  const NodeRun seen{graph_, planned.node, first.node, ctx_, first.inputs, last.outputs, {}, false,
+                     {nodes + 1, planned.in_chain - 1}};
   ISOBIT_RETURN_IF_ERROR(observer->before_stage(seen));
   return observer->after_stage(seen);
 }
@@ -357,12 +365,13 @@ Status PlannedRun::compute(const RunOptions& options) {
   if (options.observer != nullptr) options.observer->begin_run(graph_);
   if (options.stage != nullptr) options.stage->begin_run(graph_);
   const bool seen = (options.observer != nullptr && options.observer->wants_constants()) || options.stage != nullptr;
-  const bool pairs = computes_pairs(options);
+  const bool chains = computes_chains(options);
   once_is_made_ = once_is_made_ && options.stage == nullptr;  // a stage may change it
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (plan_.steps[s].once && once_is_made_ && !seen) continue;
-    if (pairs && plan_.steps[s].with_next) {
-      ISOBIT_RETURN_IF_ERROR(compute_pair(s++, options.observer));
+    if (chains && plan_.steps[s].at_once) {
+      ISOBIT_RETURN_IF_ERROR(compute_chain(s, options.observer));
+      s += plan_.steps[s].in_chain - 1;
     } else {
       ISOBIT_RETURN_IF_ERROR(compute_node(s, options));
     }

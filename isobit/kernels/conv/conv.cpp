@@ -15,11 +15,15 @@ using product::product_of;
 
 template <class T>
 void forward(const KernelContext& ctx, const ConvShape& s, const T* src, const T* weights, const T* bias, T* dst,
-             KeptPanels* kept) {
+             KeptPanels* kept, const Ending<T>* ending) {
   if (ctx.isa == Isa::kReference) {
     reference::conv_forward(s, src, weights, bias, dst);
+    const int64_t outputs = ending != nullptr ? s.n * s.oc * s.oh() * s.ow() : 0;
+    for (int64_t i = 0; i < outputs; ++i) dst[i] = ending->of(dst[i], i);
   } else if (s.n > 0) {
-    gemm::run(ctx, product_of(s, Direction::kForward, src, weights, bias, dst, kept));
+    product::Product<T> product = product_of(s, Direction::kForward, src, weights, bias, dst, kept);
+    product.ending = ending;
+    gemm::run(ctx, product);
   }
 }
 
@@ -47,12 +51,12 @@ void grad_weights(const KernelContext& ctx, const ConvShape& s, const T* src, co
 }  // namespace
 
 void conv_forward(const KernelContext& ctx, const ConvShape& shape, const float* src, const float* weights,
-                  const float* bias, float* dst, KeptPanels* kept) {
-  forward(ctx, shape, src, weights, bias, dst, kept);
+                  const float* bias, float* dst, KeptPanels* kept, const Ending<float>* ending) {
+  forward(ctx, shape, src, weights, bias, dst, kept, ending);
 }
 void conv_forward(const KernelContext& ctx, const ConvShape& shape, const double* src, const double* weights,
-                  const double* bias, double* dst, KeptPanels* kept) {
-  forward(ctx, shape, src, weights, bias, dst, kept);
+                  const double* bias, double* dst, KeptPanels* kept, const Ending<double>* ending) {
+  forward(ctx, shape, src, weights, bias, dst, kept, ending);
 }
 void conv_grad_src(const KernelContext& ctx, const ConvShape& shape, const float* diff_dst, const float* weights,
                    float* diff_src) {

@@ -31,6 +31,8 @@
 namespace isobit::kernels {
 
 class KeptPanels;
+template <class T>
+struct Ending;
 
 // NCHW, row-major, dense. weights are [oc, ic / groups, kh, kw]; bias has length oc.
 // REQUIRES every extent >= 1 but n >= 0; pads >= 0; ic and oc divisible by groups; oh() and ow() >= 1.
@@ -55,11 +57,11 @@ constexpr int64_t channel_blocks_per_chunk(int64_t taps) {
 
 // bias may be nullptr. No output overlaps an operand. kept (matmul/kept_panels.h): the weights are the same in every
 // call with it; it outlives the call, serves one at a time, and is not used by the reference and where lanes are
-// images.
+// images. ending (product/ending.h): what becomes of each output; null: nothing.
 void conv_forward(const KernelContext& ctx, const ConvShape& shape, const float* src, const float* weights,
-                  const float* bias, float* dst, KeptPanels* kept = nullptr);
+                  const float* bias, float* dst, KeptPanels* kept = nullptr, const Ending<float>* ending = nullptr);
 void conv_forward(const KernelContext& ctx, const ConvShape& shape, const double* src, const double* weights,
-                  const double* bias, double* dst, KeptPanels* kept = nullptr);
+                  const double* bias, double* dst, KeptPanels* kept = nullptr, const Ending<double>* ending = nullptr);
 
 void conv_grad_src(const KernelContext& ctx, const ConvShape& shape, const float* diff_dst, const float* weights,
                    float* diff_src);

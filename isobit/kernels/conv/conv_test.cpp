@@ -8,6 +8,7 @@
 
 #include "isobit/kernels/conv/reference.h"
 #include "isobit/kernels/matmul/ordered_oracle.h"
+#include "isobit/kernels/product/ending.h"
 #include "isobit/kernels/testing.h"
 
 namespace isobit::kernels {
@@ -169,6 +170,18 @@ void check_reference(const ConvShape& s, Data kind, uint64_t seed) {
   compare<T>(diff_w, r.diff_weights, nullptr, 1, kind, s, "gradient of weights");
 }
 
+// What an ending makes of outputs: each its own operation, over all of them.
+template <class T>
+std::vector<T> ended(std::vector<T> outputs, const Ending<T>& ending) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    T& x = outputs[i];
+    if (ending.addend != nullptr) x += ending.addend[i];
+    if (ending.relu && !(x > 0) && !std::isnan(x)) x = 0;
+    x = numerics::canonical(x);
+  }
+  return outputs;
+}
+
 template <class T>
 void check_kernels(const ConvShape& s, Data kind, uint64_t seed, bool all_threads) {
   const Operands<T> o(s, kind, seed);
@@ -189,6 +202,11 @@ void check_kernels(const ConvShape& s, Data kind, uint64_t seed, bool all_thread
       ASSERT_TRUE(testing::same_bits(expected.plain_dst, r.plain_dst)) << "forward without bias" << where;
       ASSERT_TRUE(testing::same_bits(expected.diff_src, r.diff_src)) << "gradient of src" << where;
       ASSERT_TRUE(testing::same_bits(expected.diff_weights, r.diff_weights)) << "gradient of weights" << where;
+      for (const Ending<T>& ending : {Ending<T>{o.diff_dst.data(), true}, {o.diff_dst.data(), false}, {nullptr, true}}) {
+        conv_forward(ctx, s, o.src.data(), o.weights.data(), o.bias.data(), r.dst.data(), nullptr, &ending);
+        ASSERT_TRUE(testing::same_bits(ended(expected.dst, ending), r.dst))
+            << (ending.addend != nullptr ? "added" : "not added") << (ending.relu ? ", relu" : "") << where;
+      }
     }
   }
 }

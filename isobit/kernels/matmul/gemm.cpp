@@ -32,6 +32,7 @@ class Part {
         p_(p),
         tiling_(tiling),
         kept_(kept),
+        adds_(p.ending != nullptr && p.ending->addend != nullptr),
         left_(tiling.swapped ? p.right : p.left),
         right_(tiling.swapped ? p.left : p.right) {
     begin_at(batch, left_);
@@ -310,13 +311,17 @@ class Part {
     }
     step_.row_bias = row_bias_ ? row_bias_ + i : nullptr;
     step_.column_bias = column_bias_ ? column_bias_ + j : nullptr;
-    if (is_straight()) {
+    const bool straight = is_straight();
+    step_.relu = p_.ending != nullptr && p_.ending->relu && (straight || !adds_);
+    if (straight) {
       step_.c = out_ + i * p_.out.row_stride + spot_->offset;
       step_.c_row_stride = p_.out.row_stride;
       step_.columns = spot_->count;
+      step_.addend = adds_ ? p_.addend_at(step_.c) : nullptr;
       kernel(step_);
       return;
     }
+    step_.addend = nullptr;
     alignas(64) T tile[kMaxRows * kMaxWidth];
     step_.c = tile;
     step_.c_row_stride = kMaxWidth;
@@ -330,8 +335,12 @@ class Part {
   void scatter(const T* tile, int64_t i, int64_t rows) {
     const product::Placement& o = p_.out;
     for (int64_t s = 0; s < spot_count_; ++s) {
-      kernels_.copy_rows(tile + spot_[s].lane, kMaxWidth, out_ + i * o.row_stride + spot_[s].offset, o.row_stride,
-                         o.column_stride, rows, spot_[s].count);
+      const T* from = tile + spot_[s].lane;
+      T* to = out_ + i * o.row_stride + spot_[s].offset;
+      if (adds_)
+        kernels_.end_rows(from, kMaxWidth, p_.addend_at(to), p_.ending->relu, to, o.row_stride, rows, spot_[s].count);
+      else
+        kernels_.copy_rows(from, kMaxWidth, to, o.row_stride, o.column_stride, rows, spot_[s].count);
     }
   }
 
@@ -339,7 +348,10 @@ class Part {
     const int64_t row_stride = p_.out.row_stride;
     for (int64_t r = 0; r < rows; ++r) {
       T* c = out_ + p_.out.column(i + r) + j * row_stride;
-      for (int64_t l = 0; l < step_.columns; ++l) c[l * row_stride] = tile[r * kMaxWidth + l];
+      for (int64_t l = 0; l < step_.columns; ++l) {
+        T* to = c + l * row_stride;
+        *to = adds_ ? p_.ending->of(tile[r * kMaxWidth + l], to - p_.c) : tile[r * kMaxWidth + l];
+      }
     }
   }
 
@@ -347,6 +359,7 @@ class Part {
   const Problem<T>& p_;
   const Tiling<T> tiling_;
   const Kept<T> kept_;
+  const bool adds_;  // something to every output: by the tile where its outputs are neighbours, else afterwards
   Operand<T> left_, right_;
   T* out_;
   const T *row_bias_ = nullptr, *column_bias_ = nullptr;
@@ -364,15 +377,6 @@ class Part {
   int64_t channels_ = 0, first_image_ = 0;
   TileStep<T> step_{};
 };
-
-// Panels of a left side that all batch entries have: a thread lays them out for its first entry.
-template <class T>
-Kept<T> shared_left(const Table<T>& kernels, const Problem<T>& p, const Tiling<T>& tiling) {
-  const auto bytes = static_cast<size_t>(p.m * p.order.terms()) * sizeof(T);
-  const bool is_packed = ceil_div(p.n, kernels.lanes * tiling.vectors) > kDirectPanels;
-  if (p.weights || p.left.batch_stride != 0 || tiling.swapped || !is_packed || bytes > kMostShared) return {};
-  return {.panels = static_cast<T*>(scratch(Slot::kWeights, bytes)), .right = false, .fill = true};
-}
 
 template <class T>
 void execute(const KernelContext& ctx, Problem<T> p) {

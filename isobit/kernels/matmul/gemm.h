@@ -79,6 +79,8 @@ struct TileStep {
   T* c;
   int64_t c_row_stride, columns;
   const T *row_bias, *column_bias;  // either may be null
+  const T* addend;                  // of an Ending, as c lies; null: none
+  bool relu;
 };
 
 template <class T>
@@ -124,6 +126,12 @@ template <class T>
 using CopyRows = void (*)(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t step, int64_t rows,
                           int64_t count);
 
+// to[r * to_stride + l] = what an Ending (product/ending.h) makes of from[r * from_stride + l], canonical, with
+// addend[r * to_stride + l] where there is one, for l < count. `to` may be `from`.
+template <class T>
+using EndRows = void (*)(const T* from, int64_t from_stride, const T* addend, bool relu, T* to, int64_t to_stride,
+                         int64_t rows, int64_t count);
+
 // kFmaChains chains of fmas in registers that do not wait for each other, each of `rounds` vectors: what the machine's
 // units can do at most. The result says nothing, but that it has been computed.
 template <class T>
@@ -143,6 +151,7 @@ struct Table {
   TransposeRows<T> transpose;
   PadRows<T> pad_rows;
   CopyRows<T> copy_rows;
+  EndRows<T> end_rows;
   ChainFmas<T> chain_fmas;
 };
 

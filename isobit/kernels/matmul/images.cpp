@@ -272,6 +272,15 @@ double cost_by_images(const Table<T>& kernels, const Problem<T>& p) {
   return full * (1.04 * fmas * static_cast<double>(met) / (area * taps) + 50 * copies / taps + output);
 }
 
+// Over the outputs as they lie, all of them.
+template <class T>
+void end_outputs(const KernelContext& ctx, const Table<T>& kernels, const Problem<T>& p) {
+  ctx.pool->parallel_for(p.batch * p.m * p.n, 1 << 14, [&](int64_t begin, int64_t end) {
+    T* out = p.c + begin;
+    kernels.end_rows(out, 0, p.addend_at(out), p.ending->relu, out, 0, 1, end - begin);
+  });
+}
+
 template <class T>
 void compute_by_images(const KernelContext& ctx, const Problem<T>& p) {
   const Table<T>& kernels = table_of<T>(ctx.isa);
@@ -295,6 +304,7 @@ void compute_by_images(const KernelContext& ctx, const Problem<T>& p) {
           .run();
     }
   });
+  if (p.ending != nullptr) end_outputs(ctx, kernels, p);
 }
 
 template double cost_by_images(const Table<float>&, const Problem<float>&);

@@ -1,6 +1,7 @@
 // Where a product finds what is kept of an operand. Internal to the driver (gemm.cpp).
 #pragma once
 
+#include "isobit/kernels/matmul/block_sizes.h"
 #include "isobit/kernels/matmul/kept_panels.h"
 #include "isobit/kernels/matmul/problem.h"
 #include "isobit/kernels/matmul/tiling.h"
@@ -74,5 +75,14 @@ class KeptOperand {
   int64_t stride_ = 0;
   bool is_right_operand_ = false;
 };
+
+// Panels of a left side that all batch entries have: a thread lays them out for its first entry.
+template <class T>
+Kept<T> shared_left(const Table<T>& kernels, const Problem<T>& p, const Tiling<T>& tiling) {
+  const auto bytes = static_cast<size_t>(p.m * p.order.terms()) * sizeof(T);
+  const bool is_packed = ceil_div(p.n, kernels.lanes * tiling.vectors) > kDirectPanels;
+  if (p.weights || p.left.batch_stride != 0 || tiling.swapped || !is_packed || bytes > kMostShared) return {};
+  return {.panels = static_cast<T*>(scratch(Slot::kWeights, bytes)), .right = false, .fill = true};
+}
 
 }  // namespace isobit::kernels::gemm

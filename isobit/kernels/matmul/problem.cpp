@@ -44,6 +44,7 @@ Problem<T> problem_of(const product::Product<T>& product) {
   p.batch = g.batches;
   p.kept = product.kept;
   p.kept_is_right = product.kept_is_right;
+  p.ending = product.ending;
   p.kept_data = product.kept_is_right ? product.right : product.left;
   if (g.right.kind != product::SideKind::kPositions) p.left = strided(g.left, product.left);
   if (g.right.kind == product::SideKind::kStrided) p.right = strided(g.right, product.right);

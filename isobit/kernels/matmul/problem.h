@@ -61,6 +61,8 @@ struct Problem {
   KeptPanels* kept = nullptr;
   const T* kept_data = nullptr;
   bool kept_is_right = false;
+  const Ending<T>* ending = nullptr;
+  const T* addend_at(const T* output) const { return ending->addend ? ending->addend + (output - c) : nullptr; }
   // Set by the driver, where the right side is read so: n then counts lanes of its vectors.
   const Padded<T>* padded = nullptr;
 };

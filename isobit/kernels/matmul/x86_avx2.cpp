@@ -38,6 +38,9 @@ struct F32 {
   ISOBIT_INLINE_MEMBER static Reg canonical(Reg v) {
     return _mm256_blendv_ps(v, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)), _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
   }
+  ISOBIT_INLINE_MEMBER static Reg positive(Reg v) {
+    return _mm256_and_ps(v, _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_NLE_UQ));
+  }
   ISOBIT_INLINE_MEMBER static Reg load_first(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
   ISOBIT_INLINE_MEMBER static void store_first(float* p, Reg v, int64_t n) { _mm256_maskstore_ps(p, first(n), v); }
   // Masked stores are slow on some machines.
@@ -104,6 +107,9 @@ struct F64 {
   ISOBIT_INLINE_MEMBER static Reg canonical(Reg v) {
     return _mm256_blendv_pd(v, _mm256_castsi256_pd(_mm256_set1_epi64x(0x7ff8000000000000)),
                             _mm256_cmp_pd(v, v, _CMP_UNORD_Q));
+  }
+  ISOBIT_INLINE_MEMBER static Reg positive(Reg v) {
+    return _mm256_and_pd(v, _mm256_cmp_pd(v, _mm256_setzero_pd(), _CMP_NLE_UQ));
   }
   ISOBIT_INLINE_MEMBER static Reg load_first(const double* p, int64_t n) { return _mm256_maskload_pd(p, first(n)); }
   ISOBIT_INLINE_MEMBER static void store_first(double* p, Reg v, int64_t n) { _mm256_maskstore_pd(p, first(n), v); }

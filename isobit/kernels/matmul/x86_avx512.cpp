@@ -29,6 +29,9 @@ struct F32 {
     return _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q),
                               _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
   }
+  ISOBIT_INLINE_MEMBER static Reg positive(Reg v) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
+  }
   ISOBIT_INLINE_MEMBER static Reg load_first(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(first(n), p); }
   ISOBIT_INLINE_MEMBER static void store_first(float* p, Reg v, int64_t n) { _mm512_mask_storeu_ps(p, first(n), v); }
   ISOBIT_INLINE_MEMBER static void store_even(float* p, Reg v, int64_t n) {
@@ -86,6 +89,9 @@ struct F64 {
   ISOBIT_INLINE_MEMBER static Reg canonical(Reg v) {
     return _mm512_mask_mov_pd(v, _mm512_cmp_pd_mask(v, v, _CMP_UNORD_Q),
                               _mm512_castsi512_pd(_mm512_set1_epi64(0x7ff8000000000000)));
+  }
+  ISOBIT_INLINE_MEMBER static Reg positive(Reg v) {
+    return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(v, _mm512_setzero_pd(), _CMP_NLE_UQ), v);
   }
   ISOBIT_INLINE_MEMBER static Reg load_first(const double* p, int64_t n) { return _mm512_maskz_loadu_pd(first(n), p); }
   ISOBIT_INLINE_MEMBER static void store_first(double* p, Reg v, int64_t n) { _mm512_mask_storeu_pd(p, first(n), v); }

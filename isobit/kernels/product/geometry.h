@@ -21,6 +21,7 @@
 
 #include "isobit/kernels/conv/conv.h"
 #include "isobit/kernels/matmul/matmul.h"
+#include "isobit/kernels/product/ending.h"
 #include "isobit/kernels/product/layout.h"
 #include "isobit/kernels/product/windows.h"
 
@@ -118,6 +119,8 @@ struct Product {
   // What is kept of one side, whose elements are the same in every call with it (matmul/kept_panels.h); null: nothing.
   KeptPanels* kept = nullptr;
   bool kept_is_right = false;
+  // Null: none. REQUIRES outputs that lie one after another, and windows of one part (windows.h).
+  const Ending<T>* ending = nullptr;
 };
 
 template <class T>

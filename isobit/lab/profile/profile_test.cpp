@@ -62,11 +62,21 @@ Graph summed_stack() {
   return g;
 }
 
-TEST(WorkTest, WhatIsBetweenTwoNodesAtOnceIsNotMoved) {
+TEST(WorkTest, WhatIsBetweenNodesAtOnceIsNotMoved) {
   const Graph g = summed_stack();
-  const Work work = work_of(g, g.nodes()[1], &g.nodes()[2]);
+  const graph::Node* const sum[] = {&g.nodes()[2]};
+  const Work work = work_of(g, g.nodes()[1], sum);
   EXPECT_EQ(work.bytes, 4 * (2 * 64 * 8 * 128 + 128 * 128));
   EXPECT_EQ(work.operations, 2 * 64 * 128 * 128 * 8);
+}
+
+TEST(WorkTest, WhatIsAddedAtOnceIsMoved) {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::kFloat32, {1, 4, 5, 5}), w = g.add_input("w", DType::kFloat32, {4, 4, 1, 1});
+  const ValueId conv = g.emit("Conv", {x, w}, {{"kernel_shape", std::vector<int64_t>{1, 1}}}, "conv");
+  g.add_output(g.emit("Relu", {g.emit("Add", {x, conv}, {}, "added")}, {}, "relu"));
+  const graph::Node* const following[] = {&g.nodes()[1], &g.nodes()[2]};
+  EXPECT_EQ(work_of(g, g.nodes()[0], following).bytes, 4 * (100 + 16 + 100 + 100));
 }
 
 // A clock that is a second on whenever it is asked.

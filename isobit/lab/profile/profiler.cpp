@@ -7,8 +7,9 @@ namespace isobit::lab::profile {
 namespace {
 
 std::string name_of(const runtime::NodeRun& run) {
-  const std::string first = graph::short_name(run.node.op);
-  return run.second == nullptr ? first : first + "+" + graph::short_name(run.second->op);
+  std::string name = graph::short_name(run.node.op);
+  for (const graph::Node* node : run.following) name += "+" + graph::short_name(node->op);
+  return name;
 }
 
 }  // namespace
@@ -42,10 +43,10 @@ Status Profiler::before_stage(const runtime::NodeRun& run) {
     place = static_cast<int64_t>(nodes_.size());
     nodes_.push_back({.index = run.index,
                       .op = name_of(run),
-                      .name = run.graph.value((run.second == nullptr ? run.node : *run.second).outputs[0]).name,
+                      .name = run.graph.value((run.following.empty() ? run.node : *run.following.back()).outputs[0]).name,
                       .kernel = names_.of(run),
                       .is_product = graph::op_of(run.node).is_inner_product(),
-                      .work = work_of(run.graph, run.node, run.second)});
+                      .work = work_of(run.graph, run.node, run.following)});
     sums_.kernels.push_back(0);
     sums_.stages.push_back(0);
   }

@@ -1,5 +1,9 @@
 #include "isobit/lab/profile/work.h"
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
 #include "isobit/graph/op.h"
 #include "isobit/runtime/kernels/linear.h"
 
@@ -21,15 +25,21 @@ int64_t pairs(const graph::Graph& graph, const graph::Node& node) {
 
 }  // namespace
 
-Work work_of(const graph::Graph& graph, const graph::Node& node, const graph::Node* second) {
+Work work_of(const graph::Graph& graph, const graph::Node& node, std::span<const graph::Node* const> following) {
   Work work;
-  for (const auto* ids : {&node.inputs, second != nullptr ? &second->outputs : &node.outputs}) {
-    for (const graph::ValueId id : *ids) {
-      if (id == graph::kNoValue) continue;
-      const graph::Value& value = graph.value(id);
-      if (!value.is_static()) return {};
-      work.bytes += Shape(value.dims).elements() * static_cast<int64_t>(size_of(value.dtype));
-    }
+  std::vector<graph::ValueId> moved = node.inputs;
+  const graph::Node* last = &node;
+  for (const graph::Node* next : following) {
+    const graph::ValueId between = last->outputs[0];
+    std::ranges::copy_if(next->inputs, std::back_inserter(moved), [&](graph::ValueId id) { return id != between; });
+    last = next;
+  }
+  moved.insert(moved.end(), last->outputs.begin(), last->outputs.end());
+  for (const graph::ValueId id : moved) {
+    if (id == graph::kNoValue) continue;
+    const graph::Value& value = graph.value(id);
+    if (!value.is_static()) return {};
+    work.bytes += Shape(value.dims).elements() * static_cast<int64_t>(size_of(value.dtype));
   }
   work.operations = 2 * pairs(graph, node);
   work.in_float64 = graph.value(node.outputs[0]).dtype == DType::kFloat64;

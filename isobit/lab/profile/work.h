@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "isobit/graph/graph.h"
 
@@ -16,8 +17,9 @@ struct Work {
   int64_t bytes = 0;
 };
 
-// second: a node that is computed at once with it (runtime::NodeRun); null: none. What is between the two is not moved.
+// following: nodes that are computed at once with it (runtime::NodeRun), each of which reads the one output of the node
+// before it: what is between two of them is not moved.
 // REQUIRES that the shapes of inputs and outputs are known (runtime::is_static); else no work is counted.
-Work work_of(const graph::Graph& graph, const graph::Node& node, const graph::Node* second = nullptr);
+Work work_of(const graph::Graph& graph, const graph::Node& node, std::span<const graph::Node* const> following = {});
 
 }  // namespace isobit::lab::profile

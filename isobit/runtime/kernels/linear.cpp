@@ -9,6 +9,7 @@
 #include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/matmul/kept_panels.h"
 #include "isobit/kernels/matmul/summed.h"
+#include "isobit/kernels/product/ending.h"
 
 namespace isobit::runtime {
 
@@ -143,13 +144,18 @@ Status inner_products(const KernelCall& c, F&& f) {
 }
 
 template <class T>
+const T* bias_of(const KernelCall& c) {
+  return c.has(2) ? c.in(2).data<T>() : nullptr;
+}
+
+template <class T>
 Status convolve(KernelCall& c, const NodeProduct& p, k::KeptPanels* kept) {
   const T *first = c.in(0).data<T>(), *second = c.in(1).data<T>();
   T* out = c.out().data<T>();
   k::InnerProducts<T>* products = c.ctx.products<T>();
   switch (p.direction) {
     case Direction::kForward: {
-      const T* bias = c.has(2) ? c.in(2).data<T>() : nullptr;
+      const T* bias = bias_of<T>(c);
       if (products != nullptr) return products->conv_forward(p.conv, first, second, bias, out);
       k::conv_forward(c.ctx, p.conv, first, second, bias, out, kept);
       break;
@@ -189,18 +195,19 @@ bool sums_a_stack(const KernelSite& site, const KernelSite& next) {
   return sum == Dims{stack[1], stack[2]} || sum == Dims{1, stack[1], stack[2]};
 }
 
-RunPair summed_matmuls(const KernelSite& site, const KernelSite& next) {
-  if (!sums_a_stack(site, next)) return {};
+RunChain summed_matmuls(std::span<const KernelSite> sites) {
+  const KernelSite& site = sites[0];
+  if (sites.size() != 2 || !sums_a_stack(site, sites[1])) return {};
   k::MatmulArgs<float> args = matrix_sizes<float>(product_at(site).matmul);
   args.batch = site.out().dims[0];
   args.a_batch_stride = args.m * args.k;
   args.b_batch_stride = args.k * args.n;
   if (!k::worth_summing(args)) return {};
-  return [args](KernelCall& call, KernelCall& sum) -> Status {
+  return [args](std::span<KernelCall* const> calls) -> Status {
     k::MatmulArgs<float> here = args;
-    here.a = call.in(0).data<float>();
-    here.b = call.in(1).data<float>();
-    k::sum_of_products(call.ctx, here, sum.out().data<float>());
+    here.a = calls[0]->in(0).data<float>();
+    here.b = calls[0]->in(1).data<float>();
+    k::sum_of_products(calls[0]->ctx, here, calls[1]->out().data<float>());
     return {};
   };
 }
@@ -221,13 +228,38 @@ RunKernel conv(const KernelSite& site) {
   };
 }
 
+// The input of an addition that is added to what the node before makes; -1: none of the same shape, or both are that.
+int addend_of(const KernelSite& site, const KernelSite& before) {
+  const graph::Value& made = before.out();
+  if (site.node.op != "Add" || site.node.inputs.size() != 2 || !made.is_static()) return -1;
+  const int i = site.node.inputs[0] == before.node.outputs[0] ? 1 : 0;
+  const bool same = site.in(i).is_static() && site.in(i).dims == made.dims && site.out().dims == made.dims;
+  return same && site.node.inputs[static_cast<size_t>(i)] != before.node.outputs[0] ? i : -1;
+}
+
+// A convolution, what is added to it, and Relu; or one of the two.
+RunChain ended_conv(std::span<const KernelSite> sites) {
+  const int addend = addend_of(sites[1], sites[0]);
+  const bool relu = sites.back().node.op == "Relu";
+  if (sites.size() != size_t{1} + (addend >= 0) + relu) return {};
+  return [addend, relu, p = product_at(sites[0]), kept = kept_for(sites[0])](std::span<KernelCall* const> calls) {
+    const KernelCall& conv = *calls[0];
+    return by_float_type(conv, 0, [&]<class T>(T) {
+      const k::Ending<T> ending{addend >= 0 ? calls[1]->in(addend).template data<T>() : nullptr, relu};
+      k::conv_forward(conv.ctx, p.conv, conv.in(0).data<T>(), conv.in(1).data<T>(), bias_of<T>(conv),
+                      calls.back()->out().template data<T>(), kept.get(), &ending);
+    });
+  };
+}
+
 }  // namespace
 
 void add_linear_kernels(KernelTable& table) {
   table["MatMul"] = with_parameters(matmuls);
-  table["MatMul"].bind_pair = summed_matmuls;
+  table["MatMul"].bind_chain = summed_matmuls;
   table["Gemm"] = with_parameters(gemm);
   table["Conv"] = with_parameters(conv);
+  table["Conv"].bind_chain = ended_conv;
   table["isobit.ConvGradSrc"] = with_parameters(conv);
   table["isobit.ConvGradWeights"] = with_parameters(conv);
   table["ConvTranspose"] = with_parameters(conv);
