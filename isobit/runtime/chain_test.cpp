@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <random>
 
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/inner_products.h"
@@ -197,13 +199,20 @@ TEST(Chain, KeepsItsOperandsUntilTheSecondNodeIsDone) {
 
 // A convolution of neg(x), what is made of it, and something that could lie where the operands were.
 struct Ended {
-  explicit Ended(DType dtype = DType::kFloat32) {
-    x = g.add_input("x", dtype, {2, 4, 9, 9});
-    weights = g.add_input("weights", dtype, {4, 4, 3, 3});
+  // Images of several blocks, of which one is written while another is to be read.
+  explicit Ended(DType dtype = DType::kFloat32, const Ints& dims = {2, 4, 150, 90}) {
+    x = g.add_input("x", dtype, dims);
+    Tensor kept(dtype, Shape({4, 4, 3, 3}));
+    for (int64_t i = 0; i < kept.elements(); ++i) {
+      const double w = std::sin(static_cast<double>(i));
+      dtype == DType::kFloat32 ? void(kept.data<float>()[i] = static_cast<float>(w)) : void(kept.data<double>()[i] = w);
+    }
+    weights = g.add_initializer("weights", kept);
+    bias = g.add_input("bias", dtype, {4});
     image = g.emit("Neg", {x}, {}, "image");
   }
   ValueId conv(ValueId of) {
-    return g.emit("Conv", {of, weights}, {{"pads", Ints{1, 1, 1, 1}}, {"kernel_shape", Ints{3, 3}}}, "conv");
+    return g.emit("Conv", {of, weights, bias}, {{"pads", Ints{1, 1, 1, 1}}, {"kernel_shape", Ints{3, 3}}}, "conv");
   }
   ValueId add(ValueId a, ValueId b) { return g.emit("Add", {a, b}, {}, "added"); }
   ValueId relu(ValueId a) { return g.emit("Relu", {a}, {}, "relu"); }
@@ -217,7 +226,7 @@ struct Ended {
       const kernels::KernelContext ctx{isa, &pool};
       const auto apart = testing::run_naively(g, ctx, feeds_of(g)).value();
       Watcher times(false), values(true);
-      for (Watcher* watcher : {&times, &values, &times}) {
+      for (Watcher* watcher : {&times, &values, &times, &times}) {
         watcher->seen.clear();
         const auto outputs = executor.run(ctx, feeds_of(g), {.observer = watcher});
         EXPECT_TRUE(outputs && identical((*outputs)[0], apart.at(g.outputs()[0]))) << name_of(isa);
@@ -228,7 +237,7 @@ struct Ended {
   }
 
   Graph g;
-  ValueId x, weights, image;
+  ValueId x, weights, bias, image;
   mutable std::vector<std::string> seen;
 };
 
@@ -257,9 +266,92 @@ TEST(Chain, WritesOverNothingThatItReads) {
   EXPECT_EQ(right.run(), (Seen{"Neg", "Conv+Add", "Neg"}));
   longer.end(longer.relu(longer.add(longer.image, longer.conv(longer.image))));
   EXPECT_EQ(longer.run(), (Seen{"Neg", "Conv+Add+Relu", "Neg"}));
-  const ValueId flat = viewed.g.emit("Reshape", {viewed.image}, {{"shape", Ints{2, 4, 9, 9}}}, "flat");
+  const ValueId flat = viewed.g.emit("Reshape", {viewed.image}, {{"shape", Ints{2, 4, 150, 90}}}, "flat");
   viewed.end(viewed.add(flat, viewed.conv(viewed.image)));
   EXPECT_EQ(viewed.run(), (Seen{"Neg", "Reshape", "Conv+Add", "Neg"}));
+}
+
+TEST(Chain, OfThreeKeepsWhatIsReadUntilItsEnd) {
+  Ended e;
+  const ValueId other = e.g.emit("Exp", {e.x}, {}, "other"), conv = e.conv(e.image), sum = e.add(other, conv),
+                relu = e.relu(sum);
+  e.end(relu);
+  const Plan plan = make_plan(e.g, kernel_table()).value();
+  ASSERT_EQ(plan.steps[2].in_chain, 3);
+  const auto number = [&](ValueId id) { return plan.block_of[static_cast<size_t>(id)]; };
+  const auto block = [&](ValueId id) { return plan.blocks[static_cast<size_t>(number(id))]; };
+  EXPECT_GE(block(e.image).end, 4);
+  EXPECT_GE(block(other).end, 4) << "what is added";
+  EXPECT_EQ(number(conv), number(sum)) << "the sum lies where the convolution would, as it does apart";
+  EXPECT_EQ(number(sum), number(relu));
+  EXPECT_NE(number(sum), number(other));
+}
+
+// Random networks: convolutions, sums of what is there, and Relu, in any order.
+TEST(Chain, OfRandomNetworksHasTheBitsOfOneNodeAfterTheOther) {
+  std::mt19937 random(11);
+  int chains = 0;
+  for (int network = 0; network < 40; ++network) {
+    Ended e(network % 4 == 0 ? DType::kFloat64 : DType::kFloat32, {2, 4, 40, 21});
+    std::vector<ValueId> there = {e.x, e.image};
+    const auto any = [&] { return there[random() % there.size()]; };
+    for (int node = 0; node < 12; ++node) {
+      const ValueId last = there.back();
+      const uint32_t kind = random() % 3;
+      there.push_back(kind == 0   ? e.conv(any())
+                      : kind == 1 ? (random() % 2 ? e.add(last, any()) : e.add(any(), last))
+                                  : e.relu(last));
+    }
+    e.end(there.back());
+    for (const std::string& node : e.run()) chains += node.find('+') != std::string::npos;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(chains, 40);
+}
+
+TEST(Chain, IsLeftToALibraryOfFloat64) {
+  class Counted final : public kernels::InnerProducts<double> {
+   public:
+    Status matmul(const kernels::MatmulArgs<double>&) override { return {}; }
+    Status conv_forward(const kernels::ConvShape& s, const double*, const double*, const double*,
+                        double* dst) override {
+      std::fill_n(dst, s.n * s.oc * s.oh() * s.ow(), 1.0);
+      ++convolutions;
+      return {};
+    }
+    Status conv_grad_src(const kernels::ConvShape&, const double*, const double*, double*) override { return {}; }
+    Status conv_grad_weights(const kernels::ConvShape&, const double*, const double*, double*) override { return {}; }
+    int convolutions = 0;
+  };
+  Ended e(DType::kFloat64);
+  e.end(e.relu(e.conv(e.image)));
+  ThreadPool pool(1);
+  Counted library;
+  kernels::KernelContext ctx{kernels::best_isa(), &pool};
+  ctx.products_f64 = &library;
+  Executor executor(e.g);
+  EXPECT_TRUE(executor.run(ctx, feeds_of(e.g)));
+  EXPECT_EQ(library.convolutions, 1);
+}
+
+TEST(Chain, HasNoNodeThatRunsAgain) {
+  Ended e;
+  const ValueId conv = e.conv(e.image);
+  e.end(e.relu(conv));
+  StepList list{list_steps(e.g, kernel_table()).value(), {conv}};
+  PlanStep again = list.steps[1];
+  again.again = true;
+  again.outputs = {static_cast<ValueId>(e.g.value_count())};
+  list.steps.push_back(again);
+  EXPECT_FALSE(place_values(e.g, list).value().steps[1].at_once);
+  list.steps.pop_back();
+  EXPECT_TRUE(place_values(e.g, list).value().steps[1].at_once);
+}
+
+TEST(Chain, NeedsKnownShapes) {
+  Ended e(DType::kFloat32, {-1, 4, 9, 9});
+  e.end(e.relu(e.conv(e.image)));
+  EXPECT_EQ(make_plan(e.g, kernel_table()).error().code, ErrorCode::kUnreadable);
 }
 
 TEST(Chain, EndsWhereSomethingElseIsMeant) {
@@ -267,7 +359,7 @@ TEST(Chain, EndsWhereSomethingElseIsMeant) {
   const ValueId c = twice.conv(twice.image);
   twice.end(twice.relu(twice.add(c, c)));
   EXPECT_EQ(twice.run(), (Seen{"Neg", "Conv", "Add", "Relu", "Neg"}));
-  const ValueId row = wide.g.add_input("row", DType::kFloat32, {9});
+  const ValueId row = wide.g.add_input("row", DType::kFloat32, {90});
   wide.end(wide.relu(wide.add(wide.conv(wide.image), row)));
   EXPECT_EQ(wide.run(), (Seen{"Neg", "Conv", "Add", "Relu", "Neg"})) << "broadcast";
   const ValueId s = shown.add(shown.conv(shown.image), shown.x);

@@ -63,8 +63,9 @@ using MakeOutputs = std::function<Expected<std::vector<Tensor>>(const KernelCall
 
 struct Kernel {
   RunKernel run;
-  // in_place[o] = i: output o may be written over input i (same type, as many elements) when that is free.
-  std::map<int, int> in_place = {};
+  // (o, i): output o may be written over input i (same type, as many elements) when that is free; over the first of
+  // several that is.
+  std::multimap<int, int> in_place = {};
   // Output 0 is input 0 under other dimensions: no kernel runs.
   bool is_view = false;
   // Of a kernel with parameters, in place of `run`: reads the node's attributes and shapes once, when a run is planned,
@@ -75,13 +76,13 @@ struct Kernel {
   std::function<Expected<std::vector<Shape>>(const KernelCall&)> measure = {};
   // Of an operator that runs graphs, in place of all of these: it computes and brings its outputs itself.
   std::function<MakeOutputs(const KernelSite&)> bind_making = {};
-  // How this node and those that follow it, each of which alone reads the one output of the node before it, are computed
-  // at once; empty where they are not. sites: of two to kMostInChain nodes, the first is this one's. Not used where the
-  // context brings inner products, under a stage, or where an observer wants values.
+  // How this node and those that follow it, each of which alone reads the one output of the node before it, are
+  // computed at once; empty where they are not. sites: of two to kMostInChain nodes, the first is this one's; shapes
+  // may be unknown. Not used where the context brings inner products, under a stage, or where an observer wants values.
   std::function<RunChain(std::span<const KernelSite> sites)> bind_chain = {};
 };
 
-inline Kernel with_parameters(std::function<RunKernel(const KernelSite&)> bind, std::map<int, int> in_place = {}) {
+inline Kernel with_parameters(std::function<RunKernel(const KernelSite&)> bind, std::multimap<int, int> in_place = {}) {
   return {.run = {}, .in_place = std::move(in_place), .bind = std::move(bind)};
 }
 

@@ -203,20 +203,28 @@ class BlockAssignment {
            readers_[static_cast<size_t>(plan_.block_of[at(operand)])] == 1;
   }
 
+  Expected<bool> have_one_size(ValueId operand, ValueId output) {
+    ISOBIT_TRY(const uint64_t have, bytes_of(value(operand)));
+    ISOBIT_TRY(const uint64_t need, bytes_of(value(output)));
+    return value(operand).dtype == value(output).dtype && have == need;
+  }
+
   Expected<int> operand_to_take(const PlanStep& step, size_t o) {
-    const auto rule = step.kernel->in_place.find(static_cast<int>(o));
-    const bool view = step.kernel->is_view;
-    if (!view && rule == step.kernel->in_place.end()) return -1;
-    const int input = view ? 0 : rule->second;
-    if (static_cast<size_t>(input) >= step.inputs.size()) return -1;
-    const ValueId operand = step.inputs[static_cast<size_t>(input)];
-    if (operand == kNoValue || (!view && !free_to_take(step, operand))) return -1;
-    const graph::Value &from = value(operand), &to = value(step.outputs[o]);
-    ISOBIT_TRY(const uint64_t have, bytes_of(from));
-    ISOBIT_TRY(const uint64_t need, bytes_of(to));
-    if (from.dtype == to.dtype && have == need) return input;
-    if (!view) return -1;
-    return unreadable(text_of("value '", to.name, "' is a view of '", from.name, "', which has another size or type"));
+    const ValueId output = step.outputs[o];
+    if (step.kernel->is_view) {
+      ISOBIT_TRY(const bool fits, have_one_size(step.inputs[0], output));
+      if (fits) return 0;
+      return unreadable(text_of("value '", value(output).name, "' is a view of '", value(step.inputs[0]).name,
+                                "', which has another size or type"));
+    }
+    const auto [begin, end] = step.kernel->in_place.equal_range(static_cast<int>(o));
+    for (auto rule = begin; rule != end; ++rule) {
+      const auto i = static_cast<size_t>(rule->second);
+      if (i >= step.inputs.size() || step.inputs[i] == kNoValue || !free_to_take(step, step.inputs[i])) continue;
+      ISOBIT_TRY(const bool fits, have_one_size(step.inputs[i], output));
+      if (fits) return rule->second;
+    }
+    return -1;
   }
 
   // Decided for all outputs before any of them has a block: none takes the block of another.

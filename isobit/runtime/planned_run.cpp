@@ -322,9 +322,9 @@ void PlannedRun::hold(std::span<Tensor> outputs) {
   for (const Lent& l : lent_) l.value->share_storage(*l.owner);
 }
 
-// An arithmetic with inner products of its own computes them, and nobody looks at what is between the two.
+// An arithmetic or a library with inner products of its own computes them, and nobody looks at what is between nodes.
 bool PlannedRun::computes_chains(const RunOptions& options) const {
-  return ctx_.products_f32 == nullptr && options.stage == nullptr &&
+  return ctx_.products_f32 == nullptr && ctx_.products_f64 == nullptr && options.stage == nullptr &&
          (options.observer == nullptr || !(options.observer->wants_values() || options.observer->wants_statistics()));
 }
 
@@ -355,8 +355,8 @@ Status PlannedRun::compute_chain(size_t s, Observer* observer) {
   ISOBIT_RETURN_IF_ERROR(in_environment(ctx_, done));
   if (observer == nullptr) return {};
   const KernelCall &first = *calls[0], &last = *calls[planned.in_chain - 1];
-  const NodeRun seen{graph_, planned.node, first.node, ctx_, first.inputs, last.outputs, {}, false,
-                     {nodes + 1, planned.in_chain - 1}};
+  const NodeRun seen{
+      graph_, planned.node, first.node, ctx_, first.inputs, last.outputs, {}, false, {nodes + 1, planned.in_chain - 1}};
   ISOBIT_RETURN_IF_ERROR(observer->before_stage(seen));
   return observer->after_stage(seen);
 }

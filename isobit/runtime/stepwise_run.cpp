@@ -184,7 +184,8 @@ std::vector<ValueId> StepwiseRun::write_over_operands(size_t s, KernelCall& call
   if (step.kernel->is_view) over[0] = call.node.inputs[0];
   for (const auto& [output, input] : step.kernel->in_place) {
     const auto o = static_cast<size_t>(output), i = static_cast<size_t>(input);
-    if (o >= call.outputs.size() || i >= call.inputs.size() || call.inputs[i] == nullptr) continue;
+    if (o >= call.outputs.size() || over[o] != kNoValue || i >= call.inputs.size() || call.inputs[i] == nullptr)
+      continue;
     const ValueId id = call.node.inputs[i];
     const Tensor& operand = values_[at(id)];
     const graph::Value* value = step.bound->output(o);

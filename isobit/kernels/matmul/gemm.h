@@ -75,7 +75,7 @@ struct TileStep {
   bool load_block;   // not the first chunk of its block
   bool end_block;    // the last chunk of its block, or of all
   bool load_result;  // not in the first block
-  bool last;         // the last chunk of all: add the bias, canonicalise and store to c
+  bool last;         // the last chunk of all: add the bias, canonicalise, add the addend, take relu and store to c
   T* c;
   int64_t c_row_stride, columns;
   const T *row_bias, *column_bias;  // either may be null
@@ -126,8 +126,8 @@ template <class T>
 using CopyRows = void (*)(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t step, int64_t rows,
                           int64_t count);
 
-// to[r * to_stride + l] = what an Ending (product/ending.h) makes of from[r * from_stride + l], canonical, with
-// addend[r * to_stride + l] where there is one, for l < count. `to` may be `from`.
+// to[r * to_stride + l] = what an Ending (product/ending.h) makes of from[r * from_stride + l], which is canonical,
+// with addend[r * to_stride + l] where there is one, for l < count. `to` may be `from`.
 template <class T>
 using EndRows = void (*)(const T* from, int64_t from_stride, const T* addend, bool relu, T* to, int64_t to_stride,
                          int64_t rows, int64_t count);

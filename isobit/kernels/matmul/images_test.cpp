@@ -53,11 +53,20 @@ int check(const ConvShape& s, uint64_t seed) {
     for (const Isa isa : available_isas()) {
       if (isa == Isa::kReference) continue;
       const KernelContext ctx{isa, &pool};
-      std::vector<T> forward(dst.size(), T(-77)), backward(diff_src.size(), T(-77));
+      std::vector<T> forward(dst.size(), T(-77)), backward(diff_src.size(), T(-77)), ended(dst.size(), T(-77));
+      const Ending<T> ending{diff_dst.data(), true};
       count += compute_all(
           ctx, product::product_of(s, Direction::kForward, src.data(), weights.data(), bias.data(), forward.data()));
       count += compute_all(ctx, product::product_of<T>(s, Direction::kGradSrc, diff_dst.data(), weights.data(), nullptr,
                                                        backward.data()));
+      Product<T> added =
+          product::product_of(s, Direction::kForward, src.data(), weights.data(), bias.data(), ended.data());
+      added.ending = &ending;
+      compute_all(ctx, added);
+      for (size_t i = 0; i < dst.size(); ++i) {
+        const T x = numerics::canonical(dst[i] + diff_dst[i]);
+        EXPECT_EQ(ended[i], x > 0 ? x : T(0)) << "ended on " << name_of(isa) << ", seed " << seed;
+      }
       EXPECT_TRUE(testing::same_bits(dst, forward)) << "forward on " << name_of(isa) << ", seed " << seed;
       EXPECT_TRUE(testing::same_bits(diff_src, backward)) << "gradient on " << name_of(isa) << ", seed " << seed;
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "isobit/base/status.h"
 #include "isobit/kernels/conv/missing_taps.h"
 
 namespace isobit::kernels::gemm {
@@ -212,8 +213,12 @@ template <class T>
 void run_parts(const KernelContext& ctx, const Product<T>& product) {
   const product::Geometry& g = product.geometry;
   if (g.m == 0 || g.n == 0 || g.batches == 0) return;
-  if (g.right.kind == product::SideKind::kStrided) return compute(ctx, problem_of(product));
+  if (g.right.kind == product::SideKind::kStrided) {
+    ISOBIT_CHECK(product.ending == nullptr);
+    return compute(ctx, problem_of(product));
+  }
   const product::Windows& w = g.right.windows;
+  ISOBIT_CHECK(product.ending == nullptr || (g.right.kind == product::SideKind::kPositions && part_count(w) == 1));
   std::optional<bool> finite;
   if (product::part_count(w) > 1) finite = may_skip_missing_taps(product.left, g.batches * g.m * g.k);
   const auto missing = finite.value_or(false) ? product::Missing::kSkipped : product::Missing::kDisplaced;

@@ -119,7 +119,8 @@ struct Product {
   // What is kept of one side, whose elements are the same in every call with it (matmul/kept_panels.h); null: nothing.
   KeptPanels* kept = nullptr;
   bool kept_is_right = false;
-  // Null: none. REQUIRES outputs that lie one after another, and windows of one part (windows.h).
+  // What the ordered kernels make of every output (others have none of it); null: nothing. REQUIRES a convolution
+  // forward, whose windows are of one part.
   const Ending<T>* ending = nullptr;
 };
 

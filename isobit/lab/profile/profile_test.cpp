@@ -70,13 +70,20 @@ TEST(WorkTest, WhatIsBetweenNodesAtOnceIsNotMoved) {
   EXPECT_EQ(work.operations, 2 * 64 * 128 * 128 * 8);
 }
 
-TEST(WorkTest, WhatIsAddedAtOnceIsMoved) {
+// relu(x + conv(x))
+Graph residual_block() {
   Graph g;
-  const ValueId x = g.add_input("x", DType::kFloat32, {1, 4, 5, 5}), w = g.add_input("w", DType::kFloat32, {4, 4, 1, 1});
+  const ValueId x = g.add_input("x", DType::kFloat32, {1, 4, 5, 5});
+  const ValueId w = g.add_input("w", DType::kFloat32, {4, 4, 1, 1});
   const ValueId conv = g.emit("Conv", {x, w}, {{"kernel_shape", std::vector<int64_t>{1, 1}}}, "conv");
   g.add_output(g.emit("Relu", {g.emit("Add", {x, conv}, {}, "added")}, {}, "relu"));
+  return g;
+}
+
+TEST(WorkTest, WhatIsAddedAtOnceIsMoved) {
+  const Graph g = residual_block();
   const graph::Node* const following[] = {&g.nodes()[1], &g.nodes()[2]};
-  EXPECT_EQ(work_of(g, g.nodes()[0], following).bytes, 4 * (100 + 16 + 100 + 100));
+  EXPECT_EQ(work_of(g, g.nodes()[0], following).bytes, 4 * (100 + 16 + 100)) << "x once";
 }
 
 // A clock that is a second on whenever it is asked.
@@ -149,8 +156,8 @@ TEST(ProfilerTest, TheOnlyStepCountsAndWatchingChangesNoBit) {
   }
 }
 
-TEST(ProfilerTest, TwoNodesAtOnceAreOne) {
-  const Graph g = summed_stack();
+// Of one run on zeros.
+Profile profile_of(const Graph& g) {
   platform::Engine engine{platform::parse_platform("ordered/1t").value()};
   ThreadPool pool(1);
   Ticks ticks;
@@ -159,14 +166,22 @@ TEST(ProfilerTest, TwoNodesAtOnceAreOne) {
   runtime::Executor::Feeds feeds;
   for (const ValueId id : g.inputs()) feeds.emplace_back(id, Tensor::zeros(DType::kFloat32, g.value(id).shape()));
   profiler.begin_step(1);
-  ASSERT_TRUE(executor.run({kernels::best_isa(), &pool}, std::move(feeds), {.observer = &profiler}));
+  EXPECT_TRUE(executor.run({kernels::best_isa(), &pool}, std::move(feeds), {.observer = &profiler}));
   profiler.end_step();
-  const Profile p = profiler.profile();
+  return profiler.profile();
+}
+
+TEST(ProfilerTest, NodesAtOnceAreOne) {
+  const Profile p = profile_of(summed_stack());
   ASSERT_EQ(p.nodes.size(), 2);
   EXPECT_EQ(p.nodes[1].op, "MatMul+SumTo");
   EXPECT_EQ(p.nodes[1].name, "sum");
   EXPECT_TRUE(p.nodes[1].is_product);
   EXPECT_EQ(p.nodes[1].seconds, 1);
+  const Profile residual = profile_of(residual_block());
+  ASSERT_EQ(residual.nodes.size(), 1);
+  EXPECT_EQ(residual.nodes[0].op, "Conv+Add+Relu");
+  EXPECT_EQ(residual.nodes[0].name, "relu");
 }
 
 TEST(ProfilerTest, RowsAddUpToTheNodes) {

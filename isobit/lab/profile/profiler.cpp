@@ -41,12 +41,13 @@ Status Profiler::before_stage(const runtime::NodeRun& run) {
   int64_t& place = place_[run.index];
   if (place < 0) {
     place = static_cast<int64_t>(nodes_.size());
-    nodes_.push_back({.index = run.index,
-                      .op = name_of(run),
-                      .name = run.graph.value((run.following.empty() ? run.node : *run.following.back()).outputs[0]).name,
-                      .kernel = names_.of(run),
-                      .is_product = graph::op_of(run.node).is_inner_product(),
-                      .work = work_of(run.graph, run.node, run.following)});
+    nodes_.push_back(
+        {.index = run.index,
+         .op = name_of(run),
+         .name = run.graph.value((run.following.empty() ? run.node : *run.following.back()).outputs[0]).name,
+         .kernel = names_.of(run),
+         .is_product = graph::op_of(run.node).is_inner_product(),
+         .work = work_of(run.graph, run.node, run.following)});
     sums_.kernels.push_back(0);
     sums_.stages.push_back(0);
   }

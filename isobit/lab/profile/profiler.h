@@ -19,7 +19,7 @@ namespace isobit::lab::profile {
 // Of one node of the step graph, a step on average.
 struct NodeTime {
   size_t index = 0;         // in the graph
-  std::string op, name;     // its operator (graph::short_name; "A+B" of two at once), and the first output that is made
+  std::string op, name;     // operator (graph::short_name; "A+B" of nodes at once), and first output, of the last one
   std::string kernel;       // what computes it: "isobit avx512", "openblas@haswell", "winograd4"
   bool is_product = false;  // an inner product
   Work work;

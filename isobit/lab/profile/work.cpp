@@ -34,6 +34,8 @@ Work work_of(const graph::Graph& graph, const graph::Node& node, std::span<const
     std::ranges::copy_if(next->inputs, std::back_inserter(moved), [&](graph::ValueId id) { return id != between; });
     last = next;
   }
+  std::ranges::sort(moved);
+  moved.erase(std::ranges::unique(moved).begin(), moved.end());
   moved.insert(moved.end(), last->outputs.begin(), last->outputs.end());
   for (const graph::ValueId id : moved) {
     if (id == graph::kNoValue) continue;

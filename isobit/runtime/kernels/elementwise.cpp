@@ -213,6 +213,7 @@ Status cast(KernelCall& c) {
 
 void add_elementwise_kernels(KernelTable& table) {
   table["Add"] = binary(k::BinaryOp::kAdd);
+  table["Add"].in_place.insert({0, 1});
   table["Sub"] = binary(k::BinaryOp::kSub);
   table["Mul"] = binary(k::BinaryOp::kMul);
   table["Div"] = binary(k::BinaryOp::kDiv);

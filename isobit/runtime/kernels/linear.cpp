@@ -237,8 +237,12 @@ int addend_of(const KernelSite& site, const KernelSite& before) {
   return same && site.node.inputs[static_cast<size_t>(i)] != before.node.outputs[0] ? i : -1;
 }
 
-// A convolution, what is added to it, and Relu; or one of the two.
+// A convolution, what is added to it, and Relu; or one of the two. Panels of its weights are its own: a run that
+// computes the nodes apart has others.
 RunChain ended_conv(std::span<const KernelSite> sites) {
+  for (const graph::Value* v : {&sites[0].in(0), &sites[0].in(1), &sites[0].out()}) {
+    if (!v->is_static()) return {};
+  }
   const int addend = addend_of(sites[1], sites[0]);
   const bool relu = sites.back().node.op == "Relu";
   if (sites.size() != size_t{1} + (addend >= 0) + relu) return {};
