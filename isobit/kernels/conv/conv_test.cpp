@@ -202,6 +202,7 @@ void check_kernels(const ConvShape& s, Data kind, uint64_t seed, bool all_thread
       ASSERT_TRUE(testing::same_bits(expected.plain_dst, r.plain_dst)) << "forward without bias" << where;
       ASSERT_TRUE(testing::same_bits(expected.diff_src, r.diff_src)) << "gradient of src" << where;
       ASSERT_TRUE(testing::same_bits(expected.diff_weights, r.diff_weights)) << "gradient of weights" << where;
+      if (threads != 2 && isa != Isa::kReference) continue;  // no more depends on who computes a tile
       for (const Ending<T>& ending :
            {Ending<T>{o.diff_dst.data(), true}, {o.diff_dst.data(), false}, {nullptr, true}}) {
         conv_forward(ctx, s, o.src.data(), o.weights.data(), o.bias.data(), r.dst.data(), nullptr, &ending);
