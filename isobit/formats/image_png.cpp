@@ -2,6 +2,7 @@
 
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -10,6 +11,10 @@
 
 namespace isobit::formats::internal {
 namespace {
+
+// The most that libpng may allocate at once, and of all that it allocates what decoding_bytes() adds to rows: its own
+// state, zlib's window and the buffers of both.
+constexpr size_t kMostOfLibrary = size_t{1} << 18;
 
 // What libpng is given to read and to complain to. It jumps out of an error to the frame that called setjmp last, so
 // nothing between such a frame and the library may have a destructor.
@@ -37,12 +42,20 @@ void isobit_png_read(png_structp png, png_bytep to, size_t size) {
   source->left -= size;
 }
 
+// Some versions of the library allocate what a chunk says of its length, up to 2 GiB, before they read it.
+png_voidp isobit_png_allocate(png_structp, png_alloc_size_t size) {
+  return size <= kMostOfLibrary ? std::malloc(size) : nullptr;
+}
+
+void isobit_png_free(png_structp, png_voidp memory) { std::free(memory); }
+
 }  // extern "C"
 
 class Reader {
  public:
   explicit Reader(ByteView data) : source_{data.data(), data.size(), ""} {
-    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &source_, isobit_png_error, isobit_png_warning);
+    png_ = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &source_, isobit_png_error, isobit_png_warning, nullptr,
+                                    isobit_png_allocate, isobit_png_free);
     if (png_ != nullptr) info_ = png_create_info_struct(png_);
   }
   ~Reader() { png_destroy_read_struct(&png_, &info_, nullptr); }
@@ -55,10 +68,9 @@ class Reader {
   // All before the pixels.
   bool read_info() {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
-    constexpr png_alloc_size_t kMaxChunk = 1 << 20;  // of what a text or a profile may be decompressed to
     png_set_user_limits(png_, static_cast<png_uint_32>(kMaxImageSide), static_cast<png_uint_32>(kMaxImageSide));
-    png_set_chunk_cache_max(png_, 64);
-    png_set_chunk_malloc_max(png_, kMaxChunk);
+    constexpr int kAllButPixelsAndPalette = -1;  // texts, profiles, and what else may be decompressed to much
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, kAllButPixelsAndPalette);
     png_set_read_fn(png_, &source_, isobit_png_read);
     png_read_info(png_, info_);
     return true;
@@ -119,8 +131,7 @@ Status open(Reader& reader, const std::string& name, int64_t max_pixels) {
 uint64_t decoding_bytes(const Reader& reader) {
   const auto height = static_cast<uint64_t>(reader.height());
   const uint64_t row = static_cast<uint64_t>(reader.width()) * static_cast<uint64_t>(reader.channels());
-  constexpr uint64_t kOfLibrary = 1 << 18;
-  return 2 * height * row + height * sizeof(void*) + 4 * row + kOfLibrary;
+  return 2 * height * row + height * sizeof(void*) + 4 * row + kMostOfLibrary;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -96,7 +97,26 @@ TEST(Png, LimitsAreComparedBeforePixelsAreAllocated) {
   EXPECT_TRUE(decode_image(png_of({4, 3, 8, PNG_COLOR_TYPE_GRAY}, noise(12)), "some.file", 12));
 }
 
-// What the header promises of memory holds, and it says as much of an image as its pixels do.
+// What the header promises of memory holds, in a process of its own, since the most that one has ever held is all that
+// the system tells.
+void expect_no_more_memory_than_said(const Bytes& file) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    rusage before{}, after{};
+    ::getrusage(RUSAGE_SELF, &before);
+    const auto header = image_header(file, "x");
+    const bool good = header && decode(file).has_value();
+    ::getrusage(RUSAGE_SELF, &after);
+    const auto taken = static_cast<uint64_t>(after.ru_maxrss - before.ru_maxrss) << 10;
+    const uint64_t said = header ? header->decoding_bytes : 0;
+    ::_exit(!good ? 1 : taken > said + said / 4 + (uint64_t{4} << 20) ? 2 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "of the child: 1 in its exit status is no image, 2 is more memory than was said";
+}
+
+// It says as much of an image as its pixels do.
 TEST(Header, SaysShapeAndMemory) {
   EXPECT_EQ(image_header(png_of({7, 5, 8, PNG_COLOR_TYPE_GRAY}, noise(35)), "x")->shape, (Shape{1, 5, 7}));
   PngForTest palette{4, 1, 2, PNG_COLOR_TYPE_PALETTE, false, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
@@ -105,31 +125,74 @@ TEST(Header, SaysShapeAndMemory) {
   expect_error(image_header(as_bytes("GIF89a"), "some.file"), "some.file: is neither a PNG nor a JPEG");
   expect_error(image_header(png_of({2, 1, 16, PNG_COLOR_TYPE_GRAY}, noise(4)), "x"), "16 bits");
   expect_error(image_header(jpeg_of(4, 3, 1, noise(12)), "x", 11), "expected at most");
-  // In a process each, since the most that one has ever held is all that the system tells.
   constexpr int64_t kWidth = 2048, kHeight = 2000;
-  Bytes files[3];
-  {
-    const Bytes rgb = noise(3 * kWidth * kHeight);
-    files[0] = png_of({kWidth, kHeight, 8, PNG_COLOR_TYPE_RGB, true}, rgb);
-    files[1] = jpeg_of(kWidth, kHeight, 3, rgb);
-    files[2] = jpeg_of(kWidth, kHeight, 3, rgb, JpegForTest::kProgressive);
-  }
-  for (const Bytes& file : files) {
+  const Bytes rgb = noise(3 * kWidth * kHeight);
+  for (const Bytes& file :
+       {png_of({kWidth, kHeight, 8, PNG_COLOR_TYPE_RGB, true}, rgb), jpeg_of(kWidth, kHeight, 3, rgb),
+        jpeg_of(kWidth, kHeight, 3, rgb, JpegForTest::kProgressive)}) {
     ASSERT_GT(image_header(file, "x")->decoding_bytes, 6u * kWidth * kHeight);
-    const pid_t child = ::fork();
-    if (child == 0) {
-      rusage before{}, after{};
-      ::getrusage(RUSAGE_SELF, &before);
-      const uint64_t said = image_header(file, "x")->decoding_bytes;
-      const bool good = decode(file).has_value();
-      ::getrusage(RUSAGE_SELF, &after);
-      const auto taken = static_cast<uint64_t>(after.ru_maxrss - before.ru_maxrss) << 10;
-      ::_exit(!good ? 1 : taken > said + said / 4 + (uint64_t{4} << 20) ? 2 : 0);
-    }
-    int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0) << "of the child: 1 in its exit status is no image, 2 is more memory than was said";
+    expect_no_more_memory_than_said(file);
   }
+}
+
+Bytes chunk_of(const char* name, ByteView data) {
+  Bytes out(8);
+  for (size_t i = 0; i < 4; ++i) out[i] = static_cast<uint8_t>(data.size() >> (24 - 8 * i));
+  std::copy_n(name, 4, out.begin() + 4);
+  out.insert(out.end(), data.begin(), data.end());
+  const auto crc = static_cast<uint32_t>(crc32(0, out.data() + 4, static_cast<uInt>(out.size() - 4)));
+  for (size_t i = 0; i < 4; ++i) out.push_back(static_cast<uint8_t>(crc >> (24 - 8 * i)));
+  return out;
+}
+
+constexpr size_t kEndOfFirstChunk = 33;  // of the signature and IHDR
+
+// A text of 48 MiB as it is, and sixteen that are decompressed to a MiB each: skipped, whatever is in them.
+TEST(Png, WhatIsNoPixelTakesNoMemory) {
+  Bytes text(size_t{48} << 20, 'x');
+  text[5] = 0;  // ends the keyword
+  const Bytes plain(size_t{1} << 20, 'x');
+  uLongf size = compressBound(plain.size());
+  Bytes packed(size);
+  ASSERT_EQ(compress(packed.data(), &size, plain.data(), plain.size()), Z_OK);
+  packed.resize(size);
+  packed.insert(packed.begin(), {'x', 0, 0});  // keyword, its end, deflate
+  for (const char* name : {"tEXt", "iTXt", "iCCP", "eXIf", "sPLT", "teST"}) {
+    Bytes png = png_of({4, 3, 8, PNG_COLOR_TYPE_GRAY}, noise(12));
+    Bytes more = chunk_of(name, text);
+    for (int i = 0; i < 16; ++i) {
+      const Bytes chunk = chunk_of(i % 2 ? "zTXt" : "iCCP", packed);
+      more.insert(more.end(), chunk.begin(), chunk.end());
+    }
+    png.insert(png.begin() + kEndOfFirstChunk, more.begin(), more.end());
+    expect_no_more_memory_than_said(png);
+    EXPECT_EQ(values_of(decode(png).value()), noise(12));
+  }
+}
+
+// KiB of address space, the most this process has had.
+int64_t peak_of_addresses() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    int64_t peak = 0;
+    if (word == "VmPeak:" && status >> peak) return peak;
+  }
+  return 0;
+}
+
+// Chunks that say they have up to 2 GiB, in a file of a hundred bytes.
+TEST(Png, ALengthThatIsOnlySaidIsNotAllocated) {
+  const int64_t before = peak_of_addresses();
+  for (const char* name : {"tEXt", "zTXt", "iTXt", "iCCP", "eXIf", "sPLT", "PLTE", "tRNS", "IDAT", "teST"}) {
+    for (const uint32_t said : {uint32_t{1} << 20, uint32_t{0x7e000000}, uint32_t{0x7fffffff}, uint32_t{0xffffffff}}) {
+      Bytes png = png_of({4, 3, 8, PNG_COLOR_TYPE_RGB}, noise(36));
+      Bytes chunk = chunk_of(name, as_bytes("x"));
+      for (size_t i = 0; i < 4; ++i) chunk[i] = static_cast<uint8_t>(said >> (24 - 8 * i));
+      png.insert(png.begin() + kEndOfFirstChunk, chunk.begin(), chunk.end());
+      expect_error(decode(png), "is no good PNG file");
+    }
+  }
+  EXPECT_LT(peak_of_addresses() - before, 1 << 18);
 }
 
 TEST(Png, RefusesEveryTruncationAndSurvivesEveryFlippedBit) {
