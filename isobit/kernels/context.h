@@ -24,6 +24,7 @@ const char* name_of(Isa isa);  // "reference", "portable", "neon", "avx2", "avx5
 
 template <class T>
 class InnerProducts;  // inner_products.h
+class Finisher;       // elements.h
 
 struct KernelContext {
   Isa isa;
@@ -32,6 +33,9 @@ struct KernelContext {
   // not look at them.
   InnerProducts<float>* products_f32 = nullptr;
   InnerProducts<double>* products_f64 = nullptr;
+  // Who changes outputs as their elements come; null: nobody, as for every kernel that does not say that it finishes
+  // (runtime/kernel_call.h). Not owned.
+  Finisher* finisher = nullptr;
 
   template <class T>
   InnerProducts<T>* products() const {

@@ -85,6 +85,10 @@ class Stage {
   // A run of the graph begins: what a stage remembers from node to node starts here. A stage that wraps another one
   // passes this on.
   virtual void begin_run(const graph::Graph&) {}
+  // A node is about to run whose kernel finishes (kernel_call.h): who is to change its outputs as their elements come;
+  // null: nobody. apply() or apply_again() follows all the same, and leaves alone what was changed. Where an observer
+  // wants values, and where outputs have no memory before the node runs, this is not called.
+  virtual kernels::Finisher* finisher(KernelCall&) { return nullptr; }
   // Node `index` of the graph has run. Its operands are as they were, but for those that its kernel may write over;
   // outputs are to be changed in place. Not called for views. An error ends the run.
   virtual Status apply(size_t index, KernelCall& call) = 0;

@@ -80,7 +80,15 @@ struct Kernel {
   // computed at once; empty where they are not. sites: of two to kMostInChain nodes, the first is this one's; shapes
   // may be unknown. Not used where the context brings inner products, under a stage, or where an observer wants values.
   std::function<RunChain(std::span<const KernelSite> sites)> bind_chain = {};
+  // It computes every element of every output once, and tells the context's finisher (kernels/elements.h). Where it
+  // does not call that at all for an output, whoever wanted to change it does so afterwards.
+  bool finishes = false;
 };
+
+inline Kernel finishing(Kernel kernel, bool does = true) {
+  kernel.finishes = does;
+  return kernel;
+}
 
 inline Kernel with_parameters(std::function<RunKernel(const KernelSite&)> bind, std::multimap<int, int> in_place = {}) {
   return {.run = {}, .in_place = std::move(in_place), .bind = std::move(bind)};

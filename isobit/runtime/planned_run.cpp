@@ -77,7 +77,6 @@ class PlannedRun final : public PreparedRun {
   struct Step {
     KernelCall call;
     RunKernel run;  // of a node that runs again: none, it is that of the first time
-    bool is_view = false;
     size_t first = 0;  // the step that the node runs in for the first time
   };
   // What is made for the caller: a block, and the outputs that have it.
@@ -170,7 +169,6 @@ Status PlannedRun::build() {
     tensors[static_cast<size_t>(graph_.inputs()[i])] = &inputs_[i];
   }
   for (const graph::Initializer& i : graph_.initializers()) tensors[static_cast<size_t>(i.value)] = &i.tensor;
-
   made_of_.assign(plan_.blocks.size(), -1);
   outputs_of_.assign(plan_.blocks.size(), 0);
   made_.reserve(plan_.blocks.size());
@@ -204,7 +202,7 @@ Status PlannedRun::add_step(const PlanStep& planned, std::vector<const Tensor*>&
     }));
   }
   steps_.push_back({KernelCall{ctx_, node, {}, std::vector<Tensor>(planned.outputs.size())}, std::move(run),
-                    planned.kernel->is_view, first_of[planned.node]});
+                    first_of[planned.node]});
   KernelCall& call = steps_.back().call;
   for (const ValueId i : planned.inputs) {
     call.inputs.push_back(i == kNoValue ? nullptr : tensors[static_cast<size_t>(i)]);
@@ -331,9 +329,11 @@ bool PlannedRun::computes_chains(const RunOptions& options) const {
 Status PlannedRun::compute_node(size_t s, const RunOptions& options) {
   Step& step = steps_[s];
   const PlanStep& planned = plan_.steps[s];
-  const NodePlace at{graph_, planned.node, step.is_view, graph_, step.call.node};
+  const NodePlace at{graph_, planned.node, planned.kernel->is_view, graph_, step.call.node};
   const auto compute = [&](KernelCall& call) {
-    if (step.is_view) return Status{};
+    if (planned.kernel->is_view) return Status{};
+    if (planned.kernel->finishes) ctx_.finisher = finisher_for(call, options);
+    const AtEnd no_longer([&] { ctx_.finisher = nullptr; });
     return within_memory(around_.ledger, call.node, [&] { return steps_[step.first].run(call); });
   };
   return planned.again ? run_node_again(at, step.call, options, compute) : run_node(at, step.call, options, compute);

@@ -69,6 +69,12 @@ inline Status in_environment(const kernels::KernelContext& ctx, Status done) {
   return done;
 }
 
+// Who changes outputs as their elements come: the stage, unless somebody looks at them before.
+inline kernels::Finisher* finisher_for(KernelCall& call, const RunOptions& options) {
+  if (options.stage == nullptr || (options.observer != nullptr && options.observer->wants_values())) return nullptr;
+  return options.stage->finisher(call);
+}
+
 // What happens to a node: compute(call) -> Status, then the stage, and what an observer sees of it.
 template <class Compute>
 Status run_node(const NodePlace& at, KernelCall& call, const RunOptions& options, Compute&& compute) {

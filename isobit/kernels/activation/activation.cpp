@@ -1,6 +1,7 @@
 #include "isobit/kernels/activation/activation.h"
 
 #include "isobit/kernels/activation/table.h"
+#include "isobit/kernels/elements.h"
 
 namespace isobit::kernels {
 namespace {
@@ -15,63 +16,61 @@ constexpr int64_t kCheap = 16384, kCostly = 4096;
 template <class T>
 void relu(const KernelContext& ctx, int64_t n, const T* src, T* dst) {
   const auto f = table_of<T>(ctx.isa).relu;
-  ctx.pool->parallel_for(n, kCheap, [&](int64_t b, int64_t e) { f(e - b, src + b, dst + b); });
+  for_elements(ctx, n, kCheap, [&](int64_t b, int64_t e) { f(e - b, src + b, dst + b); });
 }
 
 template <class T>
 void relu_grad(const KernelContext& ctx, int64_t n, const T* src, const T* diff_dst, T* diff_src) {
   const auto f = table_of<T>(ctx.isa).relu_grad;
-  ctx.pool->parallel_for(n, kCheap, [&](int64_t b, int64_t e) { f(e - b, src + b, diff_dst + b, diff_src + b); });
+  for_elements(ctx, n, kCheap, [&](int64_t b, int64_t e) { f(e - b, src + b, diff_dst + b, diff_src + b); });
 }
 
 template <class T>
 void leaky_relu(const KernelContext& ctx, int64_t n, T alpha, const T* src, T* dst) {
   const auto f = table_of<T>(ctx.isa).leaky_relu;
-  ctx.pool->parallel_for(n, kCheap, [&](int64_t b, int64_t e) { f(e - b, alpha, src + b, dst + b); });
+  for_elements(ctx, n, kCheap, [&](int64_t b, int64_t e) { f(e - b, alpha, src + b, dst + b); });
 }
 
 template <class T>
 void leaky_relu_grad(const KernelContext& ctx, int64_t n, T alpha, const T* src, const T* diff_dst, T* diff_src) {
   const auto f = table_of<T>(ctx.isa).leaky_relu_grad;
-  ctx.pool->parallel_for(n, kCheap,
-                         [&](int64_t b, int64_t e) { f(e - b, alpha, src + b, diff_dst + b, diff_src + b); });
+  for_elements(ctx, n, kCheap, [&](int64_t b, int64_t e) { f(e - b, alpha, src + b, diff_dst + b, diff_src + b); });
 }
 
 template <class T>
 void sigmoid(const KernelContext& ctx, int64_t n, const T* src, T* dst) {
   const auto f = table_of<T>(ctx.isa).sigmoid;
-  ctx.pool->parallel_for(n, kCostly, [&](int64_t b, int64_t e) { f(e - b, src + b, dst + b); });
+  for_elements(ctx, n, kCostly, [&](int64_t b, int64_t e) { f(e - b, src + b, dst + b); });
 }
 
 template <class T>
 void sigmoid_grad(const KernelContext& ctx, int64_t n, const T* dst, const T* diff_dst, T* diff_src) {
   const auto f = table_of<T>(ctx.isa).sigmoid_grad;
-  ctx.pool->parallel_for(n, kCheap, [&](int64_t b, int64_t e) { f(e - b, dst + b, diff_dst + b, diff_src + b); });
+  for_elements(ctx, n, kCheap, [&](int64_t b, int64_t e) { f(e - b, dst + b, diff_dst + b, diff_src + b); });
 }
 
 template <class T>
 void tanh(const KernelContext& ctx, int64_t n, const T* src, T* dst) {
   const auto f = table_of<T>(ctx.isa).tanh;
-  ctx.pool->parallel_for(n, kCostly, [&](int64_t b, int64_t e) { f(e - b, src + b, dst + b); });
+  for_elements(ctx, n, kCostly, [&](int64_t b, int64_t e) { f(e - b, src + b, dst + b); });
 }
 
 template <class T>
 void tanh_grad(const KernelContext& ctx, int64_t n, const T* dst, const T* diff_dst, T* diff_src) {
   const auto f = table_of<T>(ctx.isa).tanh_grad;
-  ctx.pool->parallel_for(n, kCheap, [&](int64_t b, int64_t e) { f(e - b, dst + b, diff_dst + b, diff_src + b); });
+  for_elements(ctx, n, kCheap, [&](int64_t b, int64_t e) { f(e - b, dst + b, diff_dst + b, diff_src + b); });
 }
 
 template <class T>
 void gelu(const KernelContext& ctx, GeluForm form, int64_t n, const T* src, T* dst) {
   const auto f = table_of<T>(ctx.isa).gelu;
-  ctx.pool->parallel_for(n, kCostly, [&](int64_t b, int64_t e) { f(form, e - b, src + b, dst + b); });
+  for_elements(ctx, n, kCostly, [&](int64_t b, int64_t e) { f(form, e - b, src + b, dst + b); });
 }
 
 template <class T>
 void gelu_grad(const KernelContext& ctx, GeluForm form, int64_t n, const T* src, const T* diff_dst, T* diff_src) {
   const auto f = table_of<T>(ctx.isa).gelu_grad;
-  ctx.pool->parallel_for(n, kCostly,
-                         [&](int64_t b, int64_t e) { f(form, e - b, src + b, diff_dst + b, diff_src + b); });
+  for_elements(ctx, n, kCostly, [&](int64_t b, int64_t e) { f(form, e - b, src + b, diff_dst + b, diff_src + b); });
 }
 
 #define ISOBIT_INSTANTIATE(T)                                                                 \

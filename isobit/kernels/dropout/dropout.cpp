@@ -4,6 +4,7 @@
 
 #include "isobit/base/status.h"
 #include "isobit/kernels/dropout/table.h"
+#include "isobit/kernels/elements.h"
 #include "isobit/kernels/movement/movement.h"
 
 namespace isobit::kernels {
@@ -31,7 +32,7 @@ void dropout(const KernelContext& ctx, const DropoutArgs& args, int64_t n, const
                                .threshold = static_cast<uint32_t>(threshold),
                                .scale = static_cast<T>(1.0 / (1.0 - args.p))};
   const dropouts::Table<T>& isa = dropouts::table_of<T>(ctx.isa);
-  ctx.pool->parallel_for(n, kDropoutGrain, [&](int64_t begin, int64_t end) { isa.drop(rule, begin, end, src, dst); });
+  for_elements(ctx, n, kDropoutGrain, [&](int64_t begin, int64_t end) { isa.drop(rule, begin, end, src, dst); });
 }
 
 #define ISOBIT_INSTANTIATE(T) template void dropout<T>(const KernelContext&, const DropoutArgs&, int64_t, const T*, T*);

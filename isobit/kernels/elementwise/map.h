@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "isobit/kernels/context.h"
+#include "isobit/kernels/elements.h"
 #include "isobit/kernels/elementwise/broadcast.h"
 
 namespace isobit::kernels {
@@ -43,7 +44,7 @@ void zip_operands(const KernelContext& ctx, const F& f, const BroadcastPlan& pla
                   std::index_sequence<K...> operands, const S*... src) {
   constexpr size_t kOperands = sizeof...(K);
   const std::array<int64_t, kOperands> step{plan.row_step(K)...};
-  ctx.pool->parallel_for(plan.elements, kFormulaGrain, [&](int64_t begin, int64_t end) {
+  for_elements(ctx, plan.elements, kFormulaGrain, [&](int64_t begin, int64_t end) {
     for_each_row<kOperands>(plan, begin, end, [&](int64_t first, int64_t n, const std::array<int64_t, kOperands>& at) {
       formula_row(f, n, dst + first, step, operands, (src + at[K])...);
     });
@@ -55,7 +56,7 @@ void zip_operands(const KernelContext& ctx, const F& f, const BroadcastPlan& pla
 // dst[i] = f(src[i]) for i < n. dst may be src.
 template <class F, class S, class D>
 void map(const KernelContext& ctx, const F& f, int64_t n, const S* src, D* dst) {
-  ctx.pool->parallel_for(n, kFormulaGrain, [&](int64_t begin, int64_t end) {
+  for_elements(ctx, n, kFormulaGrain, [&](int64_t begin, int64_t end) {
     elementwise::formula_range(f, end - begin, src + begin, dst + begin);
   });
 }

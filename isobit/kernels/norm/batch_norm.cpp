@@ -1,6 +1,7 @@
 #include "isobit/kernels/norm/batch_norm.h"
 
 #include "isobit/base/scratch.h"
+#include "isobit/kernels/elements.h"
 #include "isobit/kernels/norm/reference.h"
 #include "isobit/kernels/norm/table.h"
 #include "isobit/kernels/reduce/parallel.h"
@@ -73,7 +74,7 @@ ScratchVector<float> inverse_deviations(int64_t c, float eps, const float* var) 
 }  // namespace
 
 void batch_norm_stats(const KernelContext& ctx, BatchNormShape b, const float* src, float* mean, float* var) {
-  if (ctx.isa == Isa::kReference) return reference::batch_norm_stats(b, src, mean, var);
+  if (ctx.isa == Isa::kReference) return reference::batch_norm_stats(b, b.c, src, mean, var);
   const norm::Table& isa = norm::table_of(ctx.isa);
   parallel_items(ctx, b.c, b.n * b.s, [&](int64_t begin, int64_t end) {
     if (b.s >= kShortSpan) {
@@ -117,7 +118,7 @@ void batch_norm_apply(const KernelContext& ctx, BatchNormShape b, float eps, con
 
 void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, float eps, const BatchNormGradInputs<float>& in,
                           float* diff_scale, float* diff_bias) {
-  if (ctx.isa == Isa::kReference) return reference::batch_norm_grad_sums(b, eps, in, diff_scale, diff_bias);
+  if (ctx.isa == Isa::kReference) return reference::batch_norm_grad_sums(b, b.c, eps, in, diff_scale, diff_bias);
   const float *src = in.src, *mean = in.mean, *diff_dst = in.diff_dst;
   const norm::Table& isa = norm::table_of(ctx.isa);
   const ScratchVector<float> r = inverse_deviations(b.c, eps, in.var);
@@ -143,7 +144,9 @@ void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, float eps,
 
 void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, float eps, const BatchNormGradInputs<float>& in,
                           const float* diff_scale, const float* diff_bias, float* diff_src) {
-  if (ctx.isa == Isa::kReference) return reference::batch_norm_grad_data(b, eps, in, diff_scale, diff_bias, diff_src);
+  if (ctx.isa == Isa::kReference) {
+    return reference::batch_norm_grad_data(b, b.n * b.s, eps, in, diff_scale, diff_bias, diff_src);
+  }
   const float *src = in.src, *mean = in.mean, *diff_dst = in.diff_dst;
   const norm::Table& isa = norm::table_of(ctx.isa);
   const ScratchVector<float> r = inverse_deviations(b.c, eps, in.var);
@@ -190,21 +193,52 @@ void batch_norm_running(const KernelContext&, int64_t c, int64_t count, double m
   reference::batch_norm_running(c, count, momentum, running, current, dst);
 }
 
-void batch_norm_stats(const KernelContext&, BatchNormShape b, const double* src, double* mean, double* var) {
-  reference::batch_norm_stats(b, src, mean, var);
+// float64: the specification, of a channel or of a plane after the other.
+void batch_norm_stats(const KernelContext& ctx, BatchNormShape b, const double* src, double* mean, double* var) {
+  parallel_items(ctx, b.c, b.n * b.s, [=](int64_t begin, int64_t end) {
+    reference::batch_norm_stats(b, end - begin, src + begin * b.s, mean + begin, var + begin);
+  });
 }
-void batch_norm_apply(const KernelContext&, BatchNormShape b, double eps, const double* src, const double* mean,
+
+void batch_norm_apply(const KernelContext& ctx, BatchNormShape b, double eps, const double* src, const double* mean,
                       const double* var, const double* scale, const double* bias, double* dst) {
-  reference::batch_norm_apply(b, eps, src, mean, var, scale, bias, dst);
+  for_rows(ctx, b.n * b.c, b.s, b.s, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t c = i % b.c, at = i * b.s;
+      reference::batch_norm_apply({1, 1, b.s}, eps, src + at, mean + c, var + c, scale + c, bias + c, dst + at);
+    }
+  });
 }
-void batch_norm_grad_sums(const KernelContext&, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
+
+void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
                           double* diff_scale, double* diff_bias) {
-  reference::batch_norm_grad_sums(b, eps, in, diff_scale, diff_bias);
+  if (b.n * b.s == 0)
+    return reference::batch_norm_grad_sums(b, b.c, eps, in, diff_scale, diff_bias);  // src may be null
+  parallel_items(ctx, b.c, b.n * b.s, [=](int64_t begin, int64_t end) {
+    const BatchNormGradInputs<double> part{.src = in.src + begin * b.s,
+                                           .mean = in.mean + begin,
+                                           .var = in.var + begin,
+                                           .scale = nullptr,
+                                           .diff_dst = in.diff_dst + begin * b.s};
+    reference::batch_norm_grad_sums(b, end - begin, eps, part, diff_scale + begin, diff_bias + begin);
+  });
 }
-void batch_norm_grad_data(const KernelContext&, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
+
+void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
                           const double* diff_scale, const double* diff_bias, double* diff_src) {
-  reference::batch_norm_grad_data(b, eps, in, diff_scale, diff_bias, diff_src);
+  for_rows(ctx, b.n * b.c, b.s, b.s, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t c = i % b.c, at = i * b.s;
+      const BatchNormGradInputs<double> plane{.src = in.src + at,
+                                              .mean = in.mean + c,
+                                              .var = in.var + c,
+                                              .scale = in.scale + c,
+                                              .diff_dst = in.diff_dst + at};
+      reference::batch_norm_grad_data({1, 1, b.s}, b.n * b.s, eps, plane, diff_scale + c, diff_bias + c, diff_src + at);
+    }
+  });
 }
+
 void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
                      double* diff_src, double* diff_scale, double* diff_bias) {
   batch_norm_grad_sums(ctx, b, eps, in, diff_scale, diff_bias);

@@ -1,6 +1,7 @@
 #include "isobit/kernels/norm/layer_norm.h"
 
 #include "isobit/base/scratch.h"
+#include "isobit/kernels/elements.h"
 #include "isobit/kernels/norm/reference.h"
 #include "isobit/kernels/norm/table.h"
 #include "isobit/kernels/reduce/parallel.h"
@@ -61,7 +62,7 @@ void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, float eps, co
 
 void layer_norm_grad_params(const KernelContext& ctx, int64_t rows, int64_t C, const LayerNormGradInputs<float>& in,
                             float* diff_scale, float* diff_bias) {
-  if (ctx.isa == Isa::kReference) return reference::layer_norm_grad_params(rows, C, in, diff_scale, diff_bias);
+  if (ctx.isa == Isa::kReference) return reference::layer_norm_grad_params(rows, C, C, in, diff_scale, diff_bias);
   if (rows == 0) {  // src and diff_dst may be null
     if (diff_scale) std::fill_n(diff_scale, C, 0.0f);
     if (diff_bias) std::fill_n(diff_bias, C, 0.0f);
@@ -116,7 +117,7 @@ void layer_norm_grad(const KernelContext& ctx, int64_t rows, int64_t C, const La
 
 void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, double eps, const double* src, const double* scale,
                 const double* bias, const LayerNormOutputs<double>& out) {
-  parallel_items(ctx, rows, C, [=](int64_t begin, int64_t end) {
+  for_rows(ctx, rows, C, C, [=](int64_t begin, int64_t end) {
     const LayerNormOutputs<double> part{.dst = out.dst + begin * C,
                                         .mean = out.mean + begin,
                                         .inv_std = out.inv_std + begin,
@@ -125,14 +126,23 @@ void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, double eps, c
   });
 }
 
-void layer_norm_grad_params(const KernelContext&, int64_t rows, int64_t C, const LayerNormGradInputs<double>& in,
+void layer_norm_grad_params(const KernelContext& ctx, int64_t rows, int64_t C, const LayerNormGradInputs<double>& in,
                             double* diff_scale, double* diff_bias) {
-  reference::layer_norm_grad_params(rows, C, in, diff_scale, diff_bias);
+  if (rows == 0) return reference::layer_norm_grad_params(rows, C, C, in, diff_scale, diff_bias);  // src may be null
+  parallel_items(ctx, C, rows, [=](int64_t begin, int64_t end) {
+    const LayerNormGradInputs<double> part{.src = in.src + begin,
+                                           .mean = in.mean,
+                                           .inv_std = in.inv_std,
+                                           .scale = nullptr,
+                                           .diff_dst = in.diff_dst + begin};
+    reference::layer_norm_grad_params(rows, C, end - begin, part, diff_scale ? diff_scale + begin : nullptr,
+                                      diff_bias ? diff_bias + begin : nullptr);
+  });
 }
 
 void layer_norm_grad_data(const KernelContext& ctx, int64_t rows, int64_t C, const LayerNormGradInputs<double>& in,
                           double* diff_src, double* sum_g, double* sum_gh) {
-  parallel_items(ctx, rows, C, [=](int64_t begin, int64_t end) {
+  for_rows(ctx, rows, C, C, [=](int64_t begin, int64_t end) {
     const LayerNormGradInputs<double> part{.src = in.src + begin * C,
                                            .mean = in.mean + begin,
                                            .inv_std = in.inv_std + begin,

@@ -36,9 +36,10 @@ void for_channel(BatchNormShape b, int64_t c, F f) {
 }  // namespace
 
 template <class T>
-void batch_norm_stats(BatchNormShape b, const T* src, T* mean, T* var) {
-  for (int64_t c = 0; c < b.c; ++c) {
-    std::vector<T> x;
+void batch_norm_stats(BatchNormShape b, int64_t channels, const T* src, T* mean, T* var) {
+  std::vector<T> x;
+  for (int64_t c = 0; c < channels; ++c) {
+    x.clear();
     for_channel(b, c, [&](int64_t i) { x.push_back(src[i]); });
     mean_and_variance(x, &mean[c], &var[c]);
   }
@@ -59,10 +60,13 @@ void batch_norm_running(int64_t c, int64_t count, T momentum, const T* running, 
 }
 
 template <class T>
-void batch_norm_grad_sums(BatchNormShape b, T eps, const BatchNormGradInputs<T>& in, T* diff_scale, T* diff_bias) {
-  for (int64_t c = 0; c < b.c; ++c) {
+void batch_norm_grad_sums(BatchNormShape b, int64_t channels, T eps, const BatchNormGradInputs<T>& in, T* diff_scale,
+                          T* diff_bias) {
+  std::vector<T> dy, p;
+  for (int64_t c = 0; c < channels; ++c) {
     const T r = inverse_root_of(in.var[c], eps);
-    std::vector<T> dy, p;
+    dy.clear();
+    p.clear();
     for_channel(b, c, [&](int64_t i) {
       const T h = normalised(in.src[i], in.mean[c], r);
       dy.push_back(in.diff_dst[i]);
@@ -74,9 +78,9 @@ void batch_norm_grad_sums(BatchNormShape b, T eps, const BatchNormGradInputs<T>&
 }
 
 template <class T>
-void batch_norm_grad_data(BatchNormShape shape, T eps, const BatchNormGradInputs<T>& in, const T* diff_scale,
-                          const T* diff_bias, T* diff_src) {
-  const T count = static_cast<T>(shape.n * shape.s);
+void batch_norm_grad_data(BatchNormShape shape, int64_t elements, T eps, const BatchNormGradInputs<T>& in,
+                          const T* diff_scale, const T* diff_bias, T* diff_src) {
+  const T count = static_cast<T>(elements);
   for (int64_t c = 0; c < shape.c; ++c) {
     const T r = inverse_root_of(in.var[c], eps);
     const T a = diff_bias[c] / count;
@@ -106,9 +110,12 @@ void layer_norm(int64_t rows, int64_t C, T eps, const T* src, const T* scale, co
 }
 
 template <class T>
-void layer_norm_grad_params(int64_t rows, int64_t C, const LayerNormGradInputs<T>& in, T* diff_scale, T* diff_bias) {
-  for (int64_t c = 0; c < C; ++c) {
-    std::vector<T> dy, p;
+void layer_norm_grad_params(int64_t rows, int64_t C, int64_t columns, const LayerNormGradInputs<T>& in, T* diff_scale,
+                            T* diff_bias) {
+  std::vector<T> dy, p;
+  for (int64_t c = 0; c < columns; ++c) {
+    dy.clear();
+    p.clear();
     for (int64_t row = 0; row < rows; ++row) {
       const T h = normalised(in.src[row * C + c], in.mean[row], in.inv_std[row]);
       dy.push_back(in.diff_dst[row * C + c]);
@@ -140,14 +147,15 @@ void layer_norm_grad_data(int64_t rows, int64_t C, const LayerNormGradInputs<T>&
   }
 }
 
-#define ISOBIT_INSTANTIATE(T)                                                                                      \
-  template void batch_norm_stats<T>(BatchNormShape, const T*, T*, T*);                                             \
-  template void batch_norm_apply<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, T*);      \
-  template void batch_norm_running<T>(int64_t, int64_t, T, const T*, const T*, T*);                                \
-  template void batch_norm_grad_sums<T>(BatchNormShape, T, const BatchNormGradInputs<T>&, T*, T*);                 \
-  template void batch_norm_grad_data<T>(BatchNormShape, T, const BatchNormGradInputs<T>&, const T*, const T*, T*); \
-  template void layer_norm<T>(int64_t, int64_t, T, const T*, const T*, const T*, const LayerNormOutputs<T>&);      \
-  template void layer_norm_grad_params<T>(int64_t, int64_t, const LayerNormGradInputs<T>&, T*, T*);                \
+#define ISOBIT_INSTANTIATE(T)                                                                                          \
+  template void batch_norm_stats<T>(BatchNormShape, int64_t, const T*, T*, T*);                                        \
+  template void batch_norm_apply<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, T*);          \
+  template void batch_norm_running<T>(int64_t, int64_t, T, const T*, const T*, T*);                                    \
+  template void batch_norm_grad_sums<T>(BatchNormShape, int64_t, T, const BatchNormGradInputs<T>&, T*, T*);            \
+  template void batch_norm_grad_data<T>(BatchNormShape, int64_t, T, const BatchNormGradInputs<T>&, const T*, const T*, \
+                                        T*);                                                                           \
+  template void layer_norm<T>(int64_t, int64_t, T, const T*, const T*, const T*, const LayerNormOutputs<T>&);          \
+  template void layer_norm_grad_params<T>(int64_t, int64_t, int64_t, const LayerNormGradInputs<T>&, T*, T*);           \
   template void layer_norm_grad_data<T>(int64_t, int64_t, const LayerNormGradInputs<T>&, T*, T*, T*);
 ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE

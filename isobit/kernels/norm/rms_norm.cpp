@@ -2,6 +2,7 @@
 #include "isobit/kernels/norm/rms_norm.h"
 
 #include "isobit/base/scratch.h"
+#include "isobit/kernels/elements.h"
 #include "isobit/kernels/norm/layer_norm.h"
 #include "isobit/kernels/norm/reference.h"
 #include "isobit/kernels/norm/table.h"
@@ -85,7 +86,7 @@ void rms_norm_grad(const KernelContext& ctx, int64_t rows, int64_t C, float eps,
 
 void rms_norm(const KernelContext& ctx, int64_t rows, int64_t C, double eps, const double* src, const double* scale,
               double* dst, double* squares) {
-  parallel_items(ctx, rows, C, [=](int64_t begin, int64_t end) {
+  for_rows(ctx, rows, C, C, [=](int64_t begin, int64_t end) {
     reference::rms_norm(end - begin, C, eps, src + begin * C, scale, dst + begin * C,
                         squares ? squares + begin : nullptr);
   });

@@ -1,6 +1,7 @@
 #include "isobit/kernels/optimizer/optimizer.h"
 
 #include "isobit/base/status.h"
+#include "isobit/kernels/elements.h"
 #include "isobit/kernels/optimizer/table.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/functions.h"
@@ -38,7 +39,7 @@ void sgd(const KernelContext& ctx, const SgdArgs& args, int64_t n, const SgdTens
                                    .velocity = args.momentum != 0,
                                    .nesterov = args.nesterov};
   const auto loop = optimizer::table_of<T>(ctx.isa).sgd;
-  ctx.pool->parallel_for(n, kUpdateGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
+  for_elements(ctx, n, kUpdateGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
 }
 
 template <class T>
@@ -60,7 +61,7 @@ void adam(const KernelContext& ctx, const AdamArgs& args, int64_t n, const AdamT
                                     .decay = args.weight_decay != 0,
                                     .decoupled = args.decoupled};
   const auto loop = optimizer::table_of<T>(ctx.isa).adam;
-  ctx.pool->parallel_for(n, kUpdateGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
+  for_elements(ctx, n, kUpdateGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
 }
 
 #define ISOBIT_INSTANTIATE(T)                                                                \

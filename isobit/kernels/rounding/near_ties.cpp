@@ -10,18 +10,15 @@
 
 namespace isobit::kernels::rounding {
 
-double magnitude_bound(int64_t k, const Extent& left, const Extent& right, double bias_peak) {
-  // At least the 2-norm of any line: of k elements, or of all.
-  const auto norm = [k](const Extent& e) {
-    return std::min(std::sqrt(static_cast<double>(k)) * e.peak, std::sqrt(e.squares));
-  };
-  return (norm(left) * norm(right) + bias_peak) * (1 + 2 * kSlack);
+double line_bound(int64_t k, const Extent& extent) {
+  // Of k elements, or of all.
+  return std::min(std::sqrt(static_cast<double>(k)) * extent.peak, std::sqrt(extent.squares));
 }
 
-Decided round_decided(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
-                      int bits) {
-  Decided decided = first_sieves(ctx, blocks, bound, width, bits);
-  last_sieve(ctx, blocks, bound, width, bits, decided.rest);
+Decided round_decided(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, const LineBounds& bounds,
+                      double width, int bits, bool with_extent) {
+  Decided decided = first_sieves(ctx, blocks, bounds, width, bits, with_extent);
+  last_sieve(ctx, blocks, bounds.magnitude(), width, bits, decided.rest);
   std::sort(decided.rest.begin(), decided.rest.end(),
             [](const NearTie& a, const NearTie& b) { return a.position < b.position; });
   return decided;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "isobit/kernels/rounding/matrix_norms.h"
 #include "isobit/kernels/rounding/product_block.h"
 #include "isobit/kernels/rounding/table.h"
 
@@ -38,19 +39,27 @@ struct NearTie {
 
 struct Decided {
   std::vector<NearTie> rest;  // what is not, sorted by position, left as it was
-  Extent extent;              // at least that of the outputs, whatever the rest is rounded to
+  Extent extent;              // if it was wanted: at least that of the outputs, whatever the rest is rounded to
 };
+
+// What is known of the operands of a product: at least the 2-norm of any line of either, and the peak of the bias; of
+// an operand of matrices, all norms (null: only the bound).
+struct LineBounds {
+  double first = 0, second = 0, bias = 0;
+  const MatrixNorms *first_norms = nullptr, *second_norms = nullptr;
+  // At least the magnitude of every output.
+  double magnitude() const { return (first * second + bias) * (1 + 0x1p-19); }
+};
+
+// At least the 2-norm of any line of k of the elements.
+double line_bound(int64_t k, const Extent& extent);
 
 // Rounds every output of the blocks that is decided within `width` times its magnitude, in place. Also decided,
 // whatever the width: infinities and NaN, which no order of a sum of float32 products can bring about or avoid; zeros
-// and ties that every platform must compute exactly. `bound`: at least the magnitude of every output; infinity if
-// unknown. REQUIRES the blocks of one call.
-Decided round_decided(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
-                      int bits);
-
-// At least the magnitude of every output of a sum of k products, from the extents of the operands and the peak of the
-// bias (0 for none).
-double magnitude_bound(int64_t k, const Extent& left, const Extent& right, double bias_peak);
+// and ties that every platform must compute exactly. `bounds`: infinity for what is unknown. REQUIRES the blocks of one
+// call.
+Decided round_decided(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, const LineBounds& bounds,
+                      double width, int bits, bool with_extent = true);
 
 // The sum of magnitudes of the terms and bias of an output: eight lanes, term l in lane l % 8, then the lanes in
 // ascending order, then the bias. The same on every instruction set. REQUIRES isa_available(isa).

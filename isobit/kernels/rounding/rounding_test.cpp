@@ -97,7 +97,10 @@ TEST(RoundingLoops, AllInstructionSetsRoundAlike) {
       std::vector<double> x = values(4099, 3), expected = x;
       for (double& v : expected) v = round_to_bits(v, bits);
       Extent extent;
+      std::vector<double> alone = x;
       loops.round(static_cast<int64_t>(x.size()), x.data(), bits, &extent);
+      loops.round(static_cast<int64_t>(x.size()), alone.data(), bits, nullptr);
+      EXPECT_TRUE(testing::same_bits(x, alone));
       EXPECT_TRUE(testing::same_bits(expected, x)) << name_of(isa) << ", " << bits << " bits";
     }
   }
@@ -119,7 +122,10 @@ TEST(RoundingLoops, ASieveLeavesWhatItsEndsRoundApart) {
            {Interval{0.0}, Interval{0x1p-26}, Interval{0x1p-10}, Interval{0.0, 0x1p-26, norms.data()},
             Interval{0x1p-26, 0x1p-10, norms.data()}}) {
         std::vector<double> x = from;
-        std::vector<int32_t> undecided(n);
+        std::vector<int32_t> undecided(n), also_undecided(n);
+        std::vector<double> without_extent = from;
+        also_undecided.resize(static_cast<size_t>(table_of(isa).sieve(
+            static_cast<int64_t>(n), interval, bits, without_extent.data(), also_undecided.data(), nullptr)));
         double expected_peak = 0, lower = 0;
         Extent extent;
         undecided.resize(static_cast<size_t>(
@@ -137,6 +143,8 @@ TEST(RoundingLoops, ASieveLeavesWhatItsEndsRoundApart) {
           ASSERT_EQ(bits_of(apart ? from[j] : decided), bits_of(x[j])) << from[j];
         }
         ASSERT_EQ(undecided, expected);
+        ASSERT_EQ(also_undecided, expected);
+        ASSERT_TRUE(testing::same_bits(x, without_extent));
         ASSERT_EQ(extent.peak, expected_peak);
         ASSERT_FALSE(extent.squares < lower * (1 - 0x1p-40));
       }

@@ -23,12 +23,12 @@ struct Interval {
 struct Table {
   // Adds n values to the extent.
   void (*measure)(int64_t n, const double* x, Extent* extent);
-  // x[i] = round_to_bits(x[i], bits). Adds the rounded values to the extent.
+  // x[i] = round_to_bits(x[i], bits). Adds the rounded values to the extent; null: nobody wants it.
   void (*round)(int64_t n, double* x, int bits, Extent* extent);
   // x[j] becomes the value that both ends of [x - w, x + w] round to, w as the interval says, +0 for a zero of either
   // sign; where they round differently x[j] stays and j is written to `undecided`, ascending. Infinities and NaN are
-  // rounded. Returns how many are undecided. Adds to the extent: to its peak all ends, to its squares at least the
-  // lower ones, rounded.
+  // rounded. Returns how many are undecided. Adds to the extent (null: nobody wants it): to its peak all ends, to its
+  // squares at least the lower ones, rounded.
   int64_t (*sieve)(int64_t n, const Interval& interval, int bits, double* x, int32_t* undecided, Extent* extent);
   // x[i] = round_to_bits(x[i], bits); against[i] != 0 where decisions[i] is 0 and it was rounded up, or 2 and it was
   // rounded down. Returns whether any is.
@@ -44,6 +44,8 @@ struct Table {
   double (*magnitudes)(int64_t n, const double* a, const double* b);
   // sums[j] += x[l * ld + j]^2 for l < rows in ascending order, j < n. No fma.
   void (*column_squares)(int64_t rows, int64_t n, const double* x, int64_t ld, double* sums);
+  // sums[j] += x[j]^2; returns the sum of the squares, in unspecified order.
+  double (*squares_of_each)(int64_t n, const double* x, double* sums);
 };
 
 // One for every instruction set.

@@ -102,22 +102,31 @@ void measure(int64_t n, const double* x, Extent* extent) {
   for (; i < n; ++i) add_one(*extent, x[i]);
 }
 
-template <bool kFull>
-ISOBIT_INLINE void round_all(int64_t n, double* x, int kept_bits, Extent& extent) {
+template <bool kFull, bool kExtent>
+ISOBIT_INLINE void round_all(int64_t n, double* x, int kept_bits, Extent* extent) {
   const Rounder rounder(kept_bits);
   Top top;
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
     const F64 r = rounder.operator()<kFull>(load<F64>(x + i));
-    top.take_all(r);
+    if constexpr (kExtent) top.take_all(r);
     store(x + i, r);
   }
-  add(extent, top.peak(), top.squares);
-  for (; i < n; ++i) add_one(extent, x[i] = round_to_bits(x[i], kept_bits));
+  if constexpr (kExtent) add(*extent, top.peak(), top.squares);
+  for (; i < n; ++i) {
+    x[i] = round_to_bits(x[i], kept_bits);
+    if constexpr (kExtent) add_one(*extent, x[i]);
+  }
+}
+
+template <bool kExtent>
+void round_bits(int64_t n, double* x, int kept_bits, Extent* extent) {
+  return kept_bits == 32 ? round_all<true, kExtent>(n, x, kept_bits, extent)
+                         : round_all<false, kExtent>(n, x, kept_bits, extent);
 }
 
 void round(int64_t n, double* x, int kept_bits, Extent* extent) {
-  return kept_bits == 32 ? round_all<true>(n, x, kept_bits, *extent) : round_all<false>(n, x, kept_bits, *extent);
+  return extent != nullptr ? round_bits<true>(n, x, kept_bits, extent) : round_bits<false>(n, x, kept_bits, extent);
 }
 
 template <bool kNorms>
@@ -144,7 +153,9 @@ struct Ends {
   I32 differ;
 };
 
-// All 32 bits: the ends are compared as float32 values. Their magnitudes are collected as such.
+// All 32 bits: the ends are compared as float32 values. Their magnitudes are collected as such; where nobody wants them
+// those of the lower ones alone, which tell of infinities and NaN.
+template <bool kExtent>
 struct EndsInFloat32 {
   I32 top = {};
   ISOBIT_INLINE_MEMBER Ends operator()(const F64& v, const F64& width) {
@@ -153,7 +164,7 @@ struct EndsInFloat32 {
     const I32 l = __builtin_bit_cast(I32, low), h = __builtin_bit_cast(I32, high);
     const I32 ml = l & 0x7fffffff, mh = h & 0x7fffffff;
     top = ml > top ? ml : top;
-    top = mh > top ? mh : top;
+    if constexpr (kExtent) top = mh > top ? mh : top;
     return {__builtin_convertvector(low, F64), l ^ h};
   }
   ISOBIT_INLINE_MEMBER double peak() const {
@@ -189,9 +200,9 @@ ISOBIT_INLINE bool sieve_one(const Interval& interval, int64_t j, int kept_bits,
 
 // Norms may be infinite, so that infinities must be looked out for; a single width is finite and keeps them as they
 // are.
-template <bool kNorms, class EndsOf>
+template <bool kNorms, bool kExtent, class EndsOf>
 ISOBIT_INLINE int64_t sieve_all(int64_t n, const Interval& interval, int kept_bits, double* x, int32_t* undecided,
-                                Extent& extent, EndsOf ends_of) {
+                                Extent* extent, EndsOf ends_of) {
   int64_t count = 0, j = 0;
   F64 squares = {};
   for (; j + kLanes <= n; j += kLanes) {
@@ -202,7 +213,7 @@ ISOBIT_INLINE int64_t sieve_all(int64_t n, const Interval& interval, int kept_bi
       ends.low = finite ? ends.low : v;
       ends.differ &= __builtin_convertvector(finite, I32);
     }
-    squares += ends.low * ends.low;
+    if constexpr (kExtent) squares += ends.low * ends.low;
     if (!any(ends.differ)) {
       store(x + j, ends.low);
       continue;
@@ -223,22 +234,27 @@ ISOBIT_INLINE int64_t sieve_all(int64_t n, const Interval& interval, int kept_bi
   if (own.peak == __builtin_inf()) {  // NaN may be among them
     for (j = 0; j < n; ++j) x[j] = x[j] == x[j] ? x[j] : __builtin_bit_cast(double, int64_t{0x7ff8000000000000ll});
   }
-  extent.peak = own.peak > extent.peak ? own.peak : extent.peak;
-  extent.squares += own.squares;
+  if constexpr (kExtent) {
+    extent->peak = own.peak > extent->peak ? own.peak : extent->peak;
+    extent->squares += own.squares;
+  }
   return count;
 }
 
-template <bool kNorms>
-ISOBIT_INLINE int64_t sieve_bits(int64_t n, const Interval& interval, int kept_bits, double* x, int32_t* undecided,
-                                 Extent* extent) {
+template <bool kNorms, bool kExtent>
+int64_t sieve_bits(int64_t n, const Interval& interval, int kept_bits, double* x, int32_t* undecided, Extent* extent) {
   return kept_bits == 32
-             ? sieve_all<kNorms>(n, interval, kept_bits, x, undecided, *extent, EndsInFloat32{})
-             : sieve_all<kNorms>(n, interval, kept_bits, x, undecided, *extent, EndsInBits{Rounder(kept_bits)});
+             ? sieve_all<kNorms, kExtent>(n, interval, kept_bits, x, undecided, extent, EndsInFloat32<kExtent>{})
+             : sieve_all<kNorms, kExtent>(n, interval, kept_bits, x, undecided, extent, EndsInBits{Rounder(kept_bits)});
 }
 
 int64_t sieve(int64_t n, const Interval& interval, int kept_bits, double* x, int32_t* undecided, Extent* extent) {
-  return interval.norms != nullptr ? sieve_bits<true>(n, interval, kept_bits, x, undecided, extent)
-                                   : sieve_bits<false>(n, interval, kept_bits, x, undecided, extent);
+  if (interval.norms != nullptr) {
+    return extent != nullptr ? sieve_bits<true, true>(n, interval, kept_bits, x, undecided, extent)
+                             : sieve_bits<true, false>(n, interval, kept_bits, x, undecided, extent);
+  }
+  return extent != nullptr ? sieve_bits<false, true>(n, interval, kept_bits, x, undecided, extent)
+                           : sieve_bits<false, false>(n, interval, kept_bits, x, undecided, extent);
 }
 
 typedef uint8_t U8 __attribute__((vector_size(kLanes)));
@@ -344,7 +360,26 @@ void column_squares(int64_t rows, int64_t n, const double* x, int64_t ld, double
   }
 }
 
-constexpr Table kTable = {measure, round, sieve, compare, classify, squares, magnitudes, column_squares};
+double squares_of_each(int64_t n, const double* x, double* sums) {
+  F64 first = {}, second = {};
+  int64_t j = 0;
+  for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+    const F64 a = load<F64>(x + j) * load<F64>(x + j), b = load<F64>(x + j + kLanes) * load<F64>(x + j + kLanes);
+    first += a;
+    second += b;
+    store(sums + j, load<F64>(sums + j) + a);
+    store(sums + j + kLanes, load<F64>(sums + j + kLanes) + b);
+  }
+  double total = sum(first + second);
+  for (; j < n; ++j) {
+    sums[j] += x[j] * x[j];
+    total += x[j] * x[j];
+  }
+  return total;
+}
+
+constexpr Table kTable = {measure, round,      sieve,          compare,        classify,
+                          squares, magnitudes, column_squares, squares_of_each};
 
 }  // namespace
 

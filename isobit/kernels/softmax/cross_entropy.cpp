@@ -1,6 +1,7 @@
 // Log-softmax and cross-entropy.
 
 #include "isobit/base/scratch.h"
+#include "isobit/kernels/elements.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/settle.h"
 #include "isobit/kernels/softmax/reference.h"
@@ -58,7 +59,7 @@ void grad_rows(const KernelContext& ctx, int64_t rows, int64_t V, CrossEntropyOp
 void grad_rows(const KernelContext& ctx, int64_t rows, int64_t V, CrossEntropyOptions options, const double* logits,
                const int64_t* labels, const double* row_max, const double* log_sum, const double* g, int64_t g_stride,
                double* diff_logits) {
-  parallel_items(ctx, rows, V * kExpWork, [=](int64_t b, int64_t end) {
+  for_rows(ctx, rows, V, V * kExpWork, [=](int64_t b, int64_t end) {
     reference::softmax_cross_entropy_grad(end - b, V, options, logits + b * V, labels + b, row_max + b, log_sum + b,
                                           g + b * g_stride, g_stride, diff_logits + b * V);
   });
@@ -83,7 +84,7 @@ void log_softmax(const KernelContext& ctx, int64_t rows, int64_t V, const float*
 
 void log_softmax(const KernelContext& ctx, int64_t rows, int64_t V, const double* src, double* dst, double* row_max,
                  double* log_sum) {
-  parallel_items(ctx, rows, V * kExpWork, [=](int64_t b, int64_t end) {
+  for_rows(ctx, rows, V, V * kExpWork, [=](int64_t b, int64_t end) {
     reference::log_softmax(end - b, V, src + b * V, dst + b * V, row_max ? row_max + b : nullptr,
                            log_sum ? log_sum + b : nullptr);
   });
@@ -105,7 +106,7 @@ void log_softmax_grad(const KernelContext& ctx, int64_t rows, int64_t V, const f
 
 void log_softmax_grad(const KernelContext& ctx, int64_t rows, int64_t V, const double* dst, const double* diff_dst,
                       double* diff_src, double* row_sum) {
-  parallel_items(ctx, rows, V * kExpWork, [=](int64_t b, int64_t end) {
+  for_rows(ctx, rows, V, V * kExpWork, [=](int64_t b, int64_t end) {
     reference::log_softmax_grad(end - b, V, dst + b * V, diff_dst + b * V, diff_src + b * V,
                                 row_sum ? row_sum + b : nullptr);
   });

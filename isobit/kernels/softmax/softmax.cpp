@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "isobit/base/scratch.h"
+#include "isobit/kernels/elements.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/settle.h"
 #include "isobit/kernels/softmax/reference.h"
@@ -52,7 +53,7 @@ void softmax_rows(const KernelContext& ctx, int64_t rows, int64_t V, CausalMask 
 // Rows one by one, since a range of rows may begin inside a group of T.
 void softmax_rows(const KernelContext& ctx, int64_t rows, int64_t V, CausalMask mask, const double* src, double* dst,
                   double* row_max, double* row_sum) {
-  parallel_items(ctx, rows, V * kExpWork, [=](int64_t begin, int64_t end) {
+  for_rows(ctx, rows, V, V * kExpWork, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       reference::softmax(1, V, CausalMask{1, r % mask.T + mask.offset}, src + r * V, dst + r * V,
                          row_max ? row_max + r : nullptr, row_sum ? row_sum + r : nullptr);
@@ -81,7 +82,7 @@ void softmax_grad_rows(const KernelContext& ctx, int64_t rows, int64_t V, Causal
 
 void softmax_grad_rows(const KernelContext& ctx, int64_t rows, int64_t V, CausalMask mask, const double* dst,
                        const double* diff_dst, double* diff_src, double* row_sum) {
-  parallel_items(ctx, rows, V, [=](int64_t begin, int64_t end) {
+  for_rows(ctx, rows, V, V, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       reference::softmax_grad(1, V, CausalMask{1, r % mask.T + mask.offset}, dst + r * V, diff_dst + r * V,
                               diff_src + r * V, row_sum ? row_sum + r : nullptr);

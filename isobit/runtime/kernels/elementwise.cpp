@@ -42,7 +42,7 @@ Kernel binary(k::BinaryOp op) {
       return {};
     };
   };
-  return with_parameters(bind, {{0, 0}});
+  return finishing(with_parameters(bind, {{0, 0}}));
 }
 
 // x0 op x1 op x2 ..., from the left; `mean`: divided by their number.
@@ -122,22 +122,22 @@ k::Remainder remainder(const KernelSite& site) {
 // f(ctx, n, src, dst) for float and double.
 template <class F>
 Kernel map_one(F f) {
-  return {[f](KernelCall& c) -> Status {
-            return by_float_type(c, 0,
-                                 [&]<class T>(T) { f(c, c.in(0).elements(), c.in(0).data<T>(), c.out().data<T>()); });
-          },
-          {{0, 0}}};
+  return finishing({[f](KernelCall& c) -> Status {
+                      return by_float_type(
+                          c, 0, [&]<class T>(T) { f(c, c.in(0).elements(), c.in(0).data<T>(), c.out().data<T>()); });
+                    },
+                    {{0, 0}}});
 }
 
 // f(call, n, forward value, diff_dst, diff_src)
 template <class F>
 Kernel map_grad(F f) {
-  return {[f](KernelCall& c) -> Status {
-            return by_float_type(c, 0, [&]<class T>(T) {
-              f(c, c.in(0).elements(), c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
-            });
-          },
-          {{0, 1}}};
+  return finishing({[f](KernelCall& c) -> Status {
+                      return by_float_type(c, 0, [&]<class T>(T) {
+                        f(c, c.in(0).elements(), c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
+                      });
+                    },
+                    {{0, 1}}});
 }
 
 Kernel unary(k::UnaryOp op) {
@@ -218,7 +218,7 @@ void add_elementwise_kernels(KernelTable& table) {
   table["Mul"] = binary(k::BinaryOp::kMul);
   table["Div"] = binary(k::BinaryOp::kDiv);
   table["Mod"] = zip_made<NumberTypes>(remainder);
-  table["Pow"] = with_parameters(power, {{0, 0}});
+  table["Pow"] = finishing(with_parameters(power, {{0, 0}}));
   table["Max"] = folded(k::BinaryOp::kMax);
   table["Min"] = folded(k::BinaryOp::kMin);
   table["Sum"] = folded(k::BinaryOp::kAdd);
@@ -253,17 +253,17 @@ void add_elementwise_kernels(KernelTable& table) {
                           map_formula<SignedTypes>(k::PositivePartOfInteger()));
   table["Sigmoid"] = map_one([](KernelCall& c, int64_t n, const auto* s, auto* d) { k::sigmoid(c.ctx, n, s, d); });
   table["Tanh"] = map_one([](KernelCall& c, int64_t n, const auto* s, auto* d) { k::tanh(c.ctx, n, s, d); });
-  table["Gelu"] = with_parameters(gelu, {{0, 0}});
-  table["LeakyRelu"] = with_parameters(leaky_relu, {{0, 0}});
-  table["isobit.LeakyReluGrad"] = with_parameters(leaky_relu_grad, {{0, 1}});
+  table["Gelu"] = finishing(with_parameters(gelu, {{0, 0}}));
+  table["LeakyRelu"] = finishing(with_parameters(leaky_relu, {{0, 0}}));
+  table["isobit.LeakyReluGrad"] = finishing(with_parameters(leaky_relu_grad, {{0, 1}}));
   table["isobit.ReluGrad"] = map_grad(
       [](KernelCall& c, int64_t n, const auto* y, const auto* dy, auto* dx) { k::relu_grad(c.ctx, n, y, dy, dx); });
   table["isobit.SigmoidGrad"] = map_grad(
       [](KernelCall& c, int64_t n, const auto* y, const auto* dy, auto* dx) { k::sigmoid_grad(c.ctx, n, y, dy, dx); });
   table["isobit.TanhGrad"] = map_grad(
       [](KernelCall& c, int64_t n, const auto* y, const auto* dy, auto* dx) { k::tanh_grad(c.ctx, n, y, dy, dx); });
-  table["isobit.GeluGrad"] = with_parameters(gelu_grad, {{0, 1}});
-  table["isobit.Dropout"] = with_parameters(dropout, {{0, 0}});
+  table["isobit.GeluGrad"] = finishing(with_parameters(gelu_grad, {{0, 1}}));
+  table["isobit.Dropout"] = finishing(with_parameters(dropout, {{0, 0}}));
 }
 
 }  // namespace isobit::runtime

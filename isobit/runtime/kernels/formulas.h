@@ -44,7 +44,7 @@ Kernel map_made(Make make) {
       return {};
     };
   };
-  return with_parameters(bind, {{0, 0}});
+  return finishing(with_parameters(bind, {{0, 0}}), Types::contains(DType::kFloat64));
 }
 template <class Types, class F>
 Kernel map_formula(F f) {
@@ -76,7 +76,7 @@ Kernel zip_made(Make make) {
       return {};
     };
   };
-  return with_parameters(bind, {{0, 0}});
+  return finishing(with_parameters(bind, {{0, 0}}), Types::contains(DType::kFloat64));
 }
 template <class Types, class F>
 Kernel zip_formula(F f) {

@@ -168,14 +168,14 @@ RunKernel response_norm(const KernelSite& site) {
 }  // namespace
 
 void add_norm_kernels(KernelTable& table) {
-  table["BatchNormalization"] = with_parameters(with_epsilon(batch_apply), {{0, 0}});
-  table["isobit.BatchNormApply"] = with_parameters(with_epsilon(batch_apply), {{0, 0}});
+  table["BatchNormalization"] = finishing(with_parameters(with_epsilon(batch_apply), {{0, 0}}));
+  table["isobit.BatchNormApply"] = finishing(with_parameters(with_epsilon(batch_apply), {{0, 0}}));
   table["isobit.BatchStatistics"] = {batch_stats};
   table["isobit.RunningUpdate"] = with_parameters(running_update, {{0, 0}});
-  table["isobit.BatchNormGrad"] = with_parameters(with_epsilon(batch_grad), {{0, 4}});
-  table["LayerNormalization"] = with_parameters(layer_norm);
-  table["isobit.LayerNormGrad"] = with_parameters(layer_grad);
-  table["RMSNormalization"] = with_parameters(rms_norm, {{0, 0}});
+  table["isobit.BatchNormGrad"] = finishing(with_parameters(with_epsilon(batch_grad), {{0, 4}}));
+  table["LayerNormalization"] = finishing(with_parameters(layer_norm));
+  table["isobit.LayerNormGrad"] = finishing(with_parameters(layer_grad));
+  table["RMSNormalization"] = finishing(with_parameters(rms_norm, {{0, 0}}));
   table["isobit.RmsNormGrad"] = with_parameters(rms_grad);
   table["LRN"] = with_parameters(response_norm);
 }

@@ -68,8 +68,8 @@ RunKernel adam(const KernelSite& site) {
 
 void add_optimizer_kernels(KernelTable& table) {
   table["isobit.ClipFactor"] = with_parameters(clip_factor);
-  table["isobit.Sgd"] = with_parameters(sgd, {{0, 0}, {1, 3}});
-  table["isobit.Adam"] = with_parameters(adam, {{0, 0}, {1, 2}, {2, 3}});
+  table["isobit.Sgd"] = finishing(with_parameters(sgd, {{0, 0}, {1, 3}}));
+  table["isobit.Adam"] = finishing(with_parameters(adam, {{0, 0}, {1, 2}, {2, 3}}));
 }
 
 }  // namespace isobit::runtime

@@ -17,25 +17,25 @@ k::CausalMask mask_of(const Shape& shape) { return {shape[-2], shape[-1] - shape
 // f(call, rows, V, src, dst, statistic 0, statistic 1)
 template <class F>
 Kernel over_rows(F f) {
-  return {[f](KernelCall& c) -> Status {
-            return by_float_type(c, 0, [&]<class T>(T) {
-              f(c, rows_of(c.in(0)), c.in(0).shape()[-1], c.in(0).data<T>(), c.out().data<T>(), c.statistic<T>(0),
-                c.statistic<T>(1));
-            });
-          },
-          {{0, 0}}};
+  return finishing({[f](KernelCall& c) -> Status {
+                      return by_float_type(c, 0, [&]<class T>(T) {
+                        f(c, rows_of(c.in(0)), c.in(0).shape()[-1], c.in(0).data<T>(), c.out().data<T>(),
+                          c.statistic<T>(0), c.statistic<T>(1));
+                      });
+                    },
+                    {{0, 0}}});
 }
 
 // f(call, rows, V, dst, diff_dst, diff_src, statistic 0)
 template <class F>
 Kernel grad_over_rows(F f) {
-  return {[f](KernelCall& c) -> Status {
-            return by_float_type(c, 0, [&]<class T>(T) {
-              f(c, rows_of(c.in(0)), c.in(0).shape()[-1], c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>(),
-                c.statistic<T>(0));
-            });
-          },
-          {{0, 1}}};
+  return finishing({[f](KernelCall& c) -> Status {
+                      return by_float_type(c, 0, [&]<class T>(T) {
+                        f(c, rows_of(c.in(0)), c.in(0).shape()[-1], c.in(0).data<T>(), c.in(1).data<T>(),
+                          c.out().data<T>(), c.statistic<T>(0));
+                      });
+                    },
+                    {{0, 1}}});
 }
 
 Status check_labels(const KernelCall& c, int64_t classes) {
@@ -96,7 +96,7 @@ void add_softmax_kernels(KernelTable& table) {
         k::softmax_causal_grad(c.ctx, rows, width, mask_of(c.in(0).shape()), dst, diff_dst, diff_src, sum);
       });
   table["isobit.CrossEntropy"] = {cross_entropy};
-  table["isobit.CrossEntropyGrad"] = {cross_entropy_grad, {{0, 0}}};
+  table["isobit.CrossEntropyGrad"] = finishing({cross_entropy_grad, {{0, 0}}});
 }
 
 }  // namespace isobit::runtime

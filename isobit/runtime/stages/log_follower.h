@@ -51,6 +51,10 @@ class LogFollower : public RoundingStage {
   // After each step: whether the whole log has been met; kRejected otherwise.
   virtual Status end_step() = 0;
   void begin_run(const graph::Graph& graph) override;
+  // Rounding in pieces serves who looks at inner products alone.
+  kernels::Finisher* finisher(KernelCall& call) override {
+    return rules_.log == log::Kind::kSparse ? RoundingStage::finisher(call) : nullptr;
+  }
   const log::CountsByOperator& counts() const { return counts_; }
   const std::optional<log::Fault>& fault() const { return fault_; }
   // OnIllegal::kTakeExact: the entries of this step that may not stand, in order.

@@ -11,7 +11,9 @@ namespace isobit::runtime {
 
 using kernels::rounding::Decided;
 using kernels::rounding::kUnit;
-using kernels::rounding::magnitude_bound;
+using kernels::rounding::line_bound;
+using kernels::rounding::LineBounds;
+using kernels::rounding::MatrixNorms;
 using kernels::rounding::NearTie;
 using kernels::rounding::ProductBlock;
 using kernels::rounding::round_decided;
@@ -54,22 +56,58 @@ std::vector<log::LoggedOutput> logged_outputs(const graph::Graph& graph, log::Ki
   return outputs;
 }
 
+void RoundedPieces::take(size_t output, Tensor& tensor, bool with_extent) {
+  outputs_.push_back({output, tensor.data<double>(), tensor.elements(), 0, with_extent, {}});
+}
+
+void RoundedPieces::finish(int64_t n, int64_t begin, int64_t end) {
+  for (Output& o : outputs_) {
+    if (o.elements != n) continue;
+    kernels::rounding::Extent extent;
+    loops_->round(end - begin, o.data + begin, bits_, o.with_extent ? &extent : nullptr);
+    const std::lock_guard<std::mutex> lock(merging_);
+    o.extent.peak = std::max(o.extent.peak, extent.peak);
+    o.extent.squares += extent.squares;
+    o.finished += end - begin;
+  }
+}
+
+const kernels::rounding::Extent* RoundedPieces::rounded(size_t output) const {
+  const auto o = std::ranges::find(outputs_, output, &Output::index);
+  if (o == outputs_.end() || o->finished == 0) return nullptr;
+  ISOBIT_CHECK(o->finished == o->elements);
+  return &o->extent;
+}
+
+kernels::Finisher* RoundingStage::finisher(KernelCall& call) {
+  const graph::OpDef& def = graph::op_of(call.node);
+  pieces_.begin(call.ctx.isa);
+  for (size_t o = 0; o < call.outputs.size(); ++o) {
+    Tensor& tensor = call.outputs[o];
+    if (tensor.defined() && tensor.dtype() == DType::kFloat64 && def.output(o).moved_from.empty()) {
+      pieces_.take(o, tensor, extents_.wants(call.node.outputs[o]));
+    }
+  }
+  return pieces_.takes_any() ? &pieces_ : nullptr;
+}
+
 void RoundingStage::round_output(KernelCall& call, int output) {
   Tensor& tensor = call.outputs[static_cast<size_t>(output)];
   double* data = tensor.data<double>();
   const bool no_sign = graph::op_of(call.node).is_inner_product();
+  const bool wanted = extents_.wants(call.node.outputs[static_cast<size_t>(output)]);
   const kernels::rounding::Table& loops = kernels::rounding::table_of(call.ctx.isa);
   Extents::Extent extent;
   std::mutex merging;
   call.ctx.pool->parallel_for(tensor.elements(), 1 << 14, [&](int64_t begin, int64_t end) {
     Extents::Extent own;
-    loops.round(end - begin, data + begin, bits_, &own);
+    loops.round(end - begin, data + begin, bits_, wanted ? &own : nullptr);
     for (int64_t i = begin; no_sign && i < end; ++i) data[i] += 0.0;
     const std::lock_guard<std::mutex> lock(merging);
     extent.peak = std::max(extent.peak, own.peak);
     extent.squares += own.squares;
   });
-  extents_.set(call.node.outputs[static_cast<size_t>(output)], extent);
+  if (wanted) extents_.set(call.node.outputs[static_cast<size_t>(output)], extent);
 }
 
 std::vector<NearTie> RoundingStage::round_decided_outputs(KernelCall& call, std::vector<ProductBlock>& blocks,
@@ -77,9 +115,24 @@ std::vector<NearTie> RoundingStage::round_decided_outputs(KernelCall& call, std:
   const auto extent = [&](int i) {
     return extents_.of(call.ctx, call.node.inputs[static_cast<size_t>(i)], call.in(i));
   };
-  const double bound = magnitude_bound(blocks[0].k, extent(0), extent(1), call.has(2) ? extent(2).peak : 0);
-  Decided decided = round_decided(call.ctx, blocks, bound, width, bits_);
-  extents_.set(call.node.outputs[0], decided.extent);
+  LineBounds bounds;
+  std::shared_ptr<const MatrixNorms> norms[2];
+  const bool matrices = has_matrices(call.node);
+  for (int i = 0; i < 2; ++i) {
+    double& bound = i == 0 ? bounds.first : bounds.second;
+    if (matrices && call.in(i).shape().rank() >= 2 && call.in(i).elements() > 0) {
+      norms[i] = extents_.norms_of(call.ctx, call.node.inputs[static_cast<size_t>(i)], call.in(i));
+      bound = norms[i]->most();
+    } else {
+      bound = line_bound(blocks[0].k, extent(i));
+    }
+  }
+  bounds.first_norms = norms[0].get();
+  bounds.second_norms = norms[1].get();
+  if (call.has(2)) bounds.bias = extent(2).peak;
+  const bool wanted = extents_.wants(call.node.outputs[0]);
+  Decided decided = round_decided(call.ctx, blocks, bounds, width, bits_, wanted);
+  if (wanted) extents_.set(call.node.outputs[0], decided.extent);
   return std::move(decided.rest);
 }
 
@@ -93,12 +146,15 @@ Status RoundingStage::apply(size_t, KernelCall& call) {
   for (size_t o = 0; o < call.outputs.size(); ++o) {
     const Tensor& tensor = call.outputs[o];
     if (!tensor.defined() || tensor.dtype() != DType::kFloat64) continue;
-    if (def.output(o).moved_from.empty()) {
-      round_output(call, static_cast<int>(o));
-    } else {
+    if (!def.output(o).moved_from.empty()) {
       extents_.set_of_moved(call, def.output(o), o);
+    } else if (const Extents::Extent* extent = pieces_.rounded(o)) {
+      if (extents_.wants(call.node.outputs[o])) extents_.set(call.node.outputs[o], *extent);
+    } else {
+      round_output(call, static_cast<int>(o));
     }
   }
+  pieces_.end();
   return {};
 }
 

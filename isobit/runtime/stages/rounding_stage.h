@@ -1,7 +1,8 @@
 // The rounding that logged arithmetic does to every operator's outputs, and what follows from it.
 //
 // Operators compute in float64; every real output, forward, backward and of the optimizer, becomes the nearest float32
-// with `bits` bits (kernels/rounding/round_to_bits.h) before anything reads it. Outputs that are copies of values
+// with `bits` bits (kernels/rounding/round_to_bits.h) before anything reads it, of kernels that finish while it lies in
+// cache. Outputs that are copies of values
 // already rounded (views, moves, maxima, ReLU and its gradient) are left alone. Of inner products, zeros are +0.
 //
 // Where two platforms' float64 results of one inner product lie on two sides of a rounding boundary they round apart.
@@ -11,9 +12,11 @@
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "isobit/kernels/elements.h"
 #include "isobit/log/step_log.h"
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/kernel_call.h"
@@ -50,10 +53,44 @@ struct RoundingRules {
 // The outputs that a log of this kind speaks of: sparse, output 0 of inner products; ovt, every rounded output.
 std::vector<log::LoggedOutput> logged_outputs(const graph::Graph& graph, log::Kind kind);
 
+// The outputs of one call that are rounded piece by piece, as their elements come.
+class RoundedPieces final : public kernels::Finisher {
+ public:
+  explicit RoundedPieces(int bits) : bits_(bits) {}
+  // Of the call before nothing is known any more, and of this one nothing is rounded yet.
+  void begin(kernels::Isa isa) {
+    loops_ = &kernels::rounding::table_of(isa);
+    outputs_.clear();
+  }
+  void take(size_t output, Tensor& tensor, bool with_extent);
+  bool takes_any() const { return !outputs_.empty(); }
+  void end() { outputs_.clear(); }
+  void finish(int64_t n, int64_t begin, int64_t end) override;
+  // What has been rounded of an output: all of it, with its extent if that was wanted, or (null) nothing.
+  const kernels::rounding::Extent* rounded(size_t output) const;
+
+ private:
+  struct Output {
+    size_t index;
+    double* data;
+    int64_t elements, finished;
+    bool with_extent;
+    kernels::rounding::Extent extent;
+  };
+  const int bits_;
+  const kernels::rounding::Table* loops_ = nullptr;
+  std::vector<Output> outputs_;
+  std::mutex merging_;
+};
+
 class RoundingStage : public Stage {
  public:
-  explicit RoundingStage(int bits) : bits_(bits) {}
-  void begin_run(const graph::Graph& graph) override { extents_.begin(graph); }
+  explicit RoundingStage(int bits) : bits_(bits), pieces_(bits) {}
+  void begin_run(const graph::Graph& graph) override {
+    extents_.begin(graph);
+    pieces_.end();
+  }
+  kernels::Finisher* finisher(KernelCall& call) override;
   Status apply(size_t index, KernelCall& call) override;
   // REQUIRES no inner product: what was decided of it is not kept.
   Status apply_again(size_t index, KernelCall& call) final;
@@ -75,6 +112,7 @@ class RoundingStage : public Stage {
   void round_output(KernelCall& call, int output);
 
   Extents extents_;
+  RoundedPieces pieces_;
 };
 
 }  // namespace isobit::runtime

@@ -16,6 +16,7 @@ namespace {
 
 using kernels::rounding::candidates;
 using kernels::rounding::Decided;
+using kernels::rounding::LineBounds;
 using kernels::rounding::magnitude_of;
 using kernels::rounding::NearTie;
 using kernels::rounding::ProductBlock;
@@ -99,9 +100,12 @@ class CompareSieves final : public Observer {
     const std::vector<ProductBlock> blocks = product_blocks(call);
     const std::vector<uint64_t> expected = undecided_alone(blocks, width_, bits_);
     found += expected.size();
-    // Whatever is known of the magnitudes beforehand.
-    const double bound = testing::bound_of(run, blocks[0].k);
-    for (double b : {bound, 1024 * bound, std::numeric_limits<double>::infinity()}) {
+    // Whatever is known of the operands beforehand.
+    const LineBounds known = testing::bounds_of(run, blocks[0].k);
+    const double unknown = std::numeric_limits<double>::infinity();
+    for (const LineBounds& b : {known, LineBounds{known.first, 1024 * known.second, known.bias},
+                                LineBounds{0x1p30 * known.first, known.second, known.bias},
+                                LineBounds{known.first, unknown, known.bias}, LineBounds{unknown, unknown, unknown}}) {
       std::copy_n(before.data<double>(), before.elements(), call.out().data<double>());
       const Decided decided = round_decided(call.ctx, blocks, b, width_, bits_);
       std::vector<uint64_t> positions;

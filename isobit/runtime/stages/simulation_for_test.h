@@ -181,12 +181,13 @@ class StageTest : public ::testing::Test {
   ThreadPool pool_{2};
 };
 
-// At least the magnitude of every output of a product of k terms that has run.
-inline double bound_of(const NodeRun& run, int64_t k) {
+// What the operands of a product of k terms that has run say of it.
+inline kernels::rounding::LineBounds bounds_of(const NodeRun& run, int64_t k) {
   Extents extents;
   const auto extent = [&](size_t i) { return extents.of(run.ctx, graph::kNoValue, *run.inputs[i]); };
   const bool has_bias = run.inputs.size() > 2 && run.inputs[2] != nullptr;
-  return kernels::rounding::magnitude_bound(k, extent(0), extent(1), has_bias ? extent(2).peak : 0);
+  return {kernels::rounding::line_bound(k, extent(0)), kernels::rounding::line_bound(k, extent(1)),
+          has_bias ? extent(2).peak : 0};
 }
 
 inline bool same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {

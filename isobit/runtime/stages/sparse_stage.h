@@ -23,6 +23,7 @@ class SparseRecorder final : public LogRecorder {
       : rounding_(rules.bits), rules_(rules), self_check_(self_check) {}
   void begin_run(const graph::Graph& graph) override { rounding_.begin_run(graph); }
   void begin_step(uint64_t step) override;
+  kernels::Finisher* finisher(KernelCall& call) override { return rounding_.finisher(call); }
   Status apply(size_t index, KernelCall& call) override;
   Status apply_again(size_t index, KernelCall& call) override { return rounding_.apply_again(index, call); }
   const log::SparseLog& log() const { return log_; }  // of the step so far

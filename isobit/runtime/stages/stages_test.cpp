@@ -22,7 +22,7 @@ class CheckBlocks final : public Observer {
     const Tensor& out = run.outputs[0];
     std::vector<int> seen(static_cast<size_t>(out.elements()), 0);
     const std::vector<ProductBlock> blocks = product_blocks(run);
-    const double bound = bound_of(run, blocks[0].k);
+    const double bound = bounds_of(run, blocks[0].k).magnitude();
     for (size_t q = 0; q < blocks.size(); ++q) {
       const ProductBlock& b = blocks[q];
       std::vector<double> left(static_cast<size_t>(b.k)), right(left.size());
