@@ -13,7 +13,7 @@ namespace isobit::kernels {
 class Finisher {
  public:
   // By default eight tensors' elements that are finished together lie in the second-level cache of any machine.
-  explicit Finisher(int64_t elements_together = 1024) : together(elements_together) {}
+  explicit Finisher(int64_t elements_together = 2048) : together(elements_together) {}
   virtual ~Finisher() = default;
   // Elements [begin, end) of every output that has n are as the kernel leaves them. Ranges of one n are disjoint and
   // cover [0, n). On any thread of the pool, several at a time.

@@ -91,4 +91,30 @@ void Holding::give_back(uint64_t bytes) {
   ledger_.limit_scratch();
 }
 
+Status check_tensors(const graph::Graph& graph, Ledger& ledger) {
+  for (const graph::Node& node : graph.nodes()) {
+    for (const graph::ValueId o : node.outputs) {
+      if (o == graph::kNoValue) continue;
+      ISOBIT_TRY(const uint64_t bytes, ledger.bytes_of(node, graph.value(o)));
+      ISOBIT_RETURN_IF_ERROR(Holding(ledger).take(&node, bytes));
+    }
+  }
+  return {};
+}
+
+std::string largest_value(const graph::Graph& graph, const Ledger& ledger) {
+  uint64_t most = 0;
+  std::string text = "an input";
+  for (const graph::Node& node : graph.nodes()) {
+    for (const graph::ValueId o : node.outputs) {
+      const uint64_t bytes = o == graph::kNoValue ? 0 : ledger.bytes_of(node, graph.value(o)).value_or(0);
+      if (bytes <= most) continue;
+      most = bytes;
+      const graph::Value& value = graph.value(o);
+      text = text_of("'", value.name, "' of shape ", Shape(value.dims).text(), ", of ", text_of_node(node));
+    }
+  }
+  return text;
+}
+
 }  // namespace isobit::runtime

@@ -79,6 +79,12 @@ class Holding {
 // "node 'conv' (Conv)"
 std::string text_of_node(const graph::Node& node);
 
+// Whether every value of the graph, whose shapes are known, may be made alone; the error is that of the first that may
+// not.
+Status check_tensors(const graph::Graph& graph, Ledger& ledger);
+// "'x' of shape [3, 4], of node 'conv' (Conv)": the value that takes most, for messages.
+std::string largest_value(const graph::Graph& graph, const Ledger& ledger);
+
 // f() -> Status, on behalf of a node. Where memory is limited, running out of it is an error that names the node.
 template <class F>
 Status within_memory(const Ledger& ledger, const graph::Node& node, F&& f) {

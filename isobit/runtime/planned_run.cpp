@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "isobit/base/large_pages.h"
 #include "isobit/base/text.h"
 #include "isobit/runtime/plan.h"
 #include "isobit/runtime/prepared_run.h"
@@ -36,7 +37,7 @@ class PlannedRun final : public PreparedRun {
 
   Status plan() {
     // Before any kernel is bound: some have tables as long as their tensors.
-    if (around_.ledger.limits_memory()) ISOBIT_RETURN_IF_ERROR(check_tensors());
+    if (around_.ledger.limits_memory()) ISOBIT_RETURN_IF_ERROR(check_tensors(graph_, around_.ledger));
     const Recomputation& recomputation = around_.ledger.limits().recomputation;
     ISOBIT_TRY(plan_, make_plan(graph_, around_.table, around_.whole ? recomputation : Recomputation{}));
     return build();
@@ -76,7 +77,7 @@ class PlannedRun final : public PreparedRun {
  private:
   struct Step {
     KernelCall call;
-    RunKernel run;  // of a node that runs again: none, it is that of the first time
+    RunKernel run;     // of a node that runs again: none, it is that of the first time
     size_t first = 0;  // the step that the node runs in for the first time
   };
   // What is made for the caller: a block, and the outputs that have it.
@@ -91,8 +92,6 @@ class PlannedRun final : public PreparedRun {
     const Tensor* owner;
   };
 
-  Status check_tensors() const;
-  std::string largest_value() const;
   Status build();
   Status add_step(const PlanStep& planned, std::vector<const Tensor*>& tensors, std::vector<size_t>& first_of);
   const graph::Value& type_of(ValueId id) const { return graph_.value(original(graph_, plan_.copies, id)); }
@@ -101,6 +100,7 @@ class PlannedRun final : public PreparedRun {
     return plan_.blocks[static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)])].place;
   }
   Status run_checked(std::span<Feed> feeds, std::span<Tensor> outputs, const RunOptions& options);
+  void prefer_large_pages(const Tensor& tensor) const;
   void allocate_arena();
   const Tensor* owner_of(int block) const;
   Status take(std::span<Feed> feeds, uint64_t& copied);
@@ -133,32 +133,6 @@ class PlannedRun final : public PreparedRun {
   Holding kept_;               // of a part: the arena between runs
   bool arena_is_counted_ = false;
 };
-
-Status PlannedRun::check_tensors() const {
-  for (const Node& node : graph_.nodes()) {
-    for (const ValueId o : node.outputs) {
-      if (o == kNoValue) continue;
-      ISOBIT_TRY(const uint64_t bytes, around_.ledger.bytes_of(node, graph_.value(o)));
-      ISOBIT_RETURN_IF_ERROR(Holding(around_.ledger).take(&node, bytes));
-    }
-  }
-  return {};
-}
-
-std::string PlannedRun::largest_value() const {
-  uint64_t most = 0;
-  std::string text = "an input";
-  for (const Node& node : graph_.nodes()) {
-    for (const ValueId o : node.outputs) {
-      const uint64_t bytes = o == kNoValue ? 0 : around_.ledger.bytes_of(node, graph_.value(o)).value_or(0);
-      if (bytes <= most) continue;
-      most = bytes;
-      text = text_of("'", graph_.value(o).name, "' of shape ", Shape(graph_.value(o).dims).text(), ", of ",
-                     text_of_node(node));
-    }
-  }
-  return text;
-}
 
 Status PlannedRun::build() {
   inputs_.resize(graph_.inputs().size());
@@ -233,7 +207,7 @@ Status PlannedRun::run_checked(std::span<Feed> feeds, std::span<Tensor> outputs,
   ISOBIT_RETURN_IF_ERROR(take(feeds, copied));
   Holding holding(around_.ledger);
   if (const Status taken = holding.take(nullptr, plan_.peak_bytes + copied - kept_.bytes()); !taken) {
-    return unreadable(text_of(taken.error().message, "; its largest value: ", largest_value()));
+    return unreadable(text_of(taken.error().message, "; its largest value: ", largest_value(graph_, around_.ledger)));
   }
   hold(outputs);
   ISOBIT_RETURN_IF_ERROR(compute(options));
@@ -242,9 +216,16 @@ Status PlannedRun::run_checked(std::span<Feed> feeds, std::span<Tensor> outputs,
   return {};
 }
 
+// Float64 kernels of libraries read many rows of large matrices at a time, each in a page of its own: a tenth of their
+// time where pages are small. Ours are as fast or faster with small ones (docs/decisions/0053).
+void PlannedRun::prefer_large_pages(const Tensor& tensor) const {
+  if (ctx_.products_f64 != nullptr) isobit::prefer_large_pages(tensor.raw(), tensor.bytes());
+}
+
 // Of the first run, so that a plan alone costs no memory.
 void PlannedRun::allocate_arena() {
   arena_ = Tensor(DType::kUint8, {static_cast<int64_t>(plan_.arena_bytes)});
+  prefer_large_pages(arena_);
   for (size_t s = 0; s < steps_.size(); ++s) {
     const PlanStep& planned = plan_.steps[s];
     for (size_t o = 0; o < planned.outputs.size(); ++o) {
@@ -315,6 +296,7 @@ void PlannedRun::hold(std::span<Tensor> outputs) {
       made.from_place = true;
     } else {
       made.tensor = Tensor(value.dtype, value.shape());
+      prefer_large_pages(made.tensor);
     }
   }
   for (const Lent& l : lent_) l.value->share_storage(*l.owner);
