@@ -6,11 +6,13 @@
 #include <cmath>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/fields.h"
 #include "isobit/base/fp_env.h"
 #include "isobit/base/fp_env_for_test.h"
+#include "isobit/base/large_pages.h"
 #include "isobit/base/text.h"
 #include "isobit/base/thread_pool.h"
 
@@ -192,6 +194,21 @@ TEST(Fields, ListsCannotRunIntoOneAnother) {
   EXPECT_NE(of({"x", "y"}, {}), of({"xy"}, {}));
   EXPECT_NE(of({"x"}, {{"y", 1}}), of({"x", "y"}, {}));
   EXPECT_NE(of({}, {{"y", 0.0}}), of({}, {{"y", -0.0}}));
+}
+
+// What lies in memory and around it stays, wherever the memory begins and however little it is.
+TEST(LargePages, AreOnlyAsked) {
+  prefer_large_pages(nullptr, 0);
+  std::vector<uint8_t> bytes(size_t{9} << 20);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 7 + i / 4096);
+  for (const size_t begin : {size_t{0}, size_t{3}, size_t{4096}, (size_t{2} << 20) + 1}) {
+    for (const size_t size : {size_t{0}, size_t{1}, size_t{2} << 20, size_t{6} << 20}) {
+      prefer_large_pages(bytes.data() + begin, size);
+    }
+  }
+  size_t changed = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) changed += bytes[i] != static_cast<uint8_t>(i * 7 + i / 4096);
+  EXPECT_EQ(changed, 0u);
 }
 
 }  // namespace
