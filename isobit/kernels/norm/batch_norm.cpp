@@ -193,27 +193,44 @@ void batch_norm_running(const KernelContext&, int64_t c, int64_t count, double m
   reference::batch_norm_running(c, count, momentum, running, current, dst);
 }
 
-// float64: the specification, of a channel or of a plane after the other.
+// float64: the specification, of some channels or images after the other.
 void batch_norm_stats(const KernelContext& ctx, BatchNormShape b, const double* src, double* mean, double* var) {
   parallel_items(ctx, b.c, b.n * b.s, [=](int64_t begin, int64_t end) {
     reference::batch_norm_stats(b, end - begin, src + begin * b.s, mean + begin, var + begin);
   });
 }
 
+namespace {
+
+// f(part, first channel, first element) over the whole batch: some images where a channel has few places, whose root
+// serves all of them; else a plane, which is finished while it lies in cache.
+template <class F>
+void for_parts(const KernelContext& ctx, BatchNormShape b, F f) {
+  if (ctx.isa == Isa::kReference) return f(b, 0, 0);
+  if (b.s < kShortSpan) {
+    return for_rows(ctx, b.n, b.c * b.s, b.c * b.s, [=](int64_t begin, int64_t end) {
+      f(BatchNormShape{end - begin, b.c, b.s}, 0, begin * b.c * b.s);
+    });
+  }
+  for_rows(ctx, b.n * b.c, b.s, b.s, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(BatchNormShape{1, 1, b.s}, i % b.c, i * b.s);
+  });
+}
+
+}  // namespace
+
 void batch_norm_apply(const KernelContext& ctx, BatchNormShape b, double eps, const double* src, const double* mean,
                       const double* var, const double* scale, const double* bias, double* dst) {
-  for_rows(ctx, b.n * b.c, b.s, b.s, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t c = i % b.c, at = i * b.s;
-      reference::batch_norm_apply({1, 1, b.s}, eps, src + at, mean + c, var + c, scale + c, bias + c, dst + at);
-    }
+  for_parts(ctx, b, [=](BatchNormShape part, int64_t c, int64_t at) {
+    reference::batch_norm_apply(part, eps, src + at, mean + c, var + c, scale + c, bias + c, dst + at);
   });
 }
 
 void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
                           double* diff_scale, double* diff_bias) {
-  if (b.n * b.s == 0)
-    return reference::batch_norm_grad_sums(b, b.c, eps, in, diff_scale, diff_bias);  // src may be null
+  if (b.n * b.s == 0) {  // src and diff_dst may be null
+    return reference::batch_norm_grad_sums(b, b.c, eps, in, diff_scale, diff_bias);
+  }
   parallel_items(ctx, b.c, b.n * b.s, [=](int64_t begin, int64_t end) {
     const BatchNormGradInputs<double> part{.src = in.src + begin * b.s,
                                            .mean = in.mean + begin,
@@ -226,16 +243,13 @@ void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, double eps
 
 void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
                           const double* diff_scale, const double* diff_bias, double* diff_src) {
-  for_rows(ctx, b.n * b.c, b.s, b.s, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t c = i % b.c, at = i * b.s;
-      const BatchNormGradInputs<double> plane{.src = in.src + at,
+  for_parts(ctx, b, [=](BatchNormShape part, int64_t c, int64_t at) {
+    const BatchNormGradInputs<double> of_part{.src = in.src + at,
                                               .mean = in.mean + c,
                                               .var = in.var + c,
                                               .scale = in.scale + c,
                                               .diff_dst = in.diff_dst + at};
-      reference::batch_norm_grad_data({1, 1, b.s}, b.n * b.s, eps, plane, diff_scale + c, diff_bias + c, diff_src + at);
-    }
+    reference::batch_norm_grad_data(part, b.n * b.s, eps, of_part, diff_scale + c, diff_bias + c, diff_src + at);
   });
 }
 

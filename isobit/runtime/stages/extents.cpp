@@ -52,6 +52,12 @@ Extents::Extent Extents::of(const kernels::KernelContext& ctx, graph::ValueId id
   return extent;
 }
 
+bool Extents::keeps_norms_of(const Tensor& tensor) {
+  if (tensor.shape().rank() < 2 || tensor.elements() == 0) return false;
+  const int64_t rows = tensor.shape()[-2], columns = tensor.shape()[-1];
+  return rows + columns <= rows * columns / 8;
+}
+
 std::shared_ptr<const kernels::rounding::MatrixNorms> Extents::norms_of(const kernels::KernelContext& ctx,
                                                                         graph::ValueId id, const Tensor& tensor) {
   const int64_t rows = tensor.shape()[-2], columns = tensor.shape()[-1];

@@ -26,8 +26,11 @@ class Extents {
   void begin(const graph::Graph& graph);
   // At least that of the tensor, the value `id`.
   Extent of(const kernels::KernelContext& ctx, graph::ValueId id, const Tensor& tensor);
-  // The norms of the rows and columns of the value as matrices of its last two dimensions, kept for the next product
-  // that reads it. REQUIRES elements, and two dimensions.
+  // Whether the norms of its matrices, those of the last two dimensions, take little memory beside the tensor: an
+  // eighth.
+  static bool keeps_norms_of(const Tensor& tensor);
+  // The norms of the rows and columns of the value's matrices, kept for the next product that reads it. REQUIRES
+  // keeps_norms_of(tensor).
   std::shared_ptr<const kernels::rounding::MatrixNorms> norms_of(const kernels::KernelContext& ctx, graph::ValueId id,
                                                                  const Tensor& tensor);
   // Whether anybody will ask for it: a convolution of the graph, a product for its bias, or one of them for what is

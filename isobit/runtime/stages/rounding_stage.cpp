@@ -120,7 +120,7 @@ std::vector<NearTie> RoundingStage::round_decided_outputs(KernelCall& call, std:
   const bool matrices = has_matrices(call.node);
   for (int i = 0; i < 2; ++i) {
     double& bound = i == 0 ? bounds.first : bounds.second;
-    if (matrices && call.in(i).shape().rank() >= 2 && call.in(i).elements() > 0) {
+    if (matrices && Extents::keeps_norms_of(call.in(i))) {
       norms[i] = extents_.norms_of(call.ctx, call.node.inputs[static_cast<size_t>(i)], call.in(i));
       bound = norms[i]->most();
     } else {

@@ -2,8 +2,8 @@
 //
 // Operators compute in float64; every real output, forward, backward and of the optimizer, becomes the nearest float32
 // with `bits` bits (kernels/rounding/round_to_bits.h) before anything reads it, of kernels that finish while it lies in
-// cache. Outputs that are copies of values
-// already rounded (views, moves, maxima, ReLU and its gradient) are left alone. Of inner products, zeros are +0.
+// cache. Outputs that are copies of values already rounded (views, moves, maxima, ReLU and its gradient) are left
+// alone. Of inner products, zeros are +0.
 //
 // Where two platforms' float64 results of one inner product lie on two sides of a rounding boundary they round apart.
 // That is what the logs are for; this stage alone keeps none (arithmetic `rounded`).

@@ -103,9 +103,24 @@ class CompareSieves final : public Observer {
     // Whatever is known of the operands beforehand.
     const LineBounds known = testing::bounds_of(run, blocks[0].k);
     const double unknown = std::numeric_limits<double>::infinity();
-    for (const LineBounds& b : {known, LineBounds{known.first, 1024 * known.second, known.bias},
-                                LineBounds{0x1p30 * known.first, known.second, known.bias},
-                                LineBounds{known.first, unknown, known.bias}, LineBounds{unknown, unknown, unknown}}) {
+    std::vector<LineBounds> bounds = {known,
+                                      {known.first, 1024 * known.second, known.bias},
+                                      {0x1p30 * known.first, known.second, known.bias},
+                                      {known.first, unknown, known.bias},
+                                      {unknown, unknown, unknown}};
+    std::vector<kernels::rounding::MatrixNorms> norms;
+    for (size_t i = 0; has_matrices(call.node) && i < 2; ++i) {
+      const Tensor& operand = call.in(static_cast<int>(i));
+      norms.push_back(
+          kernels::rounding::matrix_norms(call.ctx, operand.span<double>(), operand.shape()[-2], operand.shape()[-1]));
+    }
+    if (!norms.empty()) {
+      bounds.push_back({norms[0].most(), norms[1].most(), known.bias, &norms[0], &norms[1]});
+      bounds.push_back({norms[0].most(), known.second, known.bias, &norms[0]});
+      bounds.push_back({known.first, 1024 * known.second, known.bias, nullptr, &norms[1]});
+      bounds.push_back({unknown, norms[1].most(), known.bias, nullptr, &norms[1]});
+    }
+    for (const LineBounds& b : bounds) {
       std::copy_n(before.data<double>(), before.elements(), call.out().data<double>());
       const Decided decided = round_decided(call.ctx, blocks, b, width_, bits_);
       std::vector<uint64_t> positions;
